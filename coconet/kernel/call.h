@@ -1,7 +1,9 @@
-// The interface between a generated module and the runtime that calls it: plain data, no dependencies.
+// The interface between a generated module and the runtime that calls it: plain data, no
+// dependencies.
 //
-// A module performs the steps of one plan for one rank. All ranks of a job perform the same steps in the same order; step numbers
-// begin at 1 (0 is "has entered the call"). Each rank publishes how far it is in one monotone counter, its *progress*.
+// A module performs the steps of one plan for one rank. All ranks of a job perform the same steps
+// in the same order; step numbers begin at 1 (0 is "has entered the call"). Each rank publishes how
+// far it is in one monotone counter, its *progress*.
 #pragma once
 
 #include <atomic>
@@ -17,8 +19,9 @@ enum Status : int { kOk = 0, kFailed = 1 };
 // The element types a Matmul call takes.
 enum class MatmulType : int { f32 = 0, bf16 = 1, f16 = 2, f64 = 3 };
 
-// out[m,n] = a[m,k] * b[k,n], each row-major with the given row stride in elements; accumulates in f32 (f64 for f64) and rounds once to
-// `out_type`. Every out[i,j] depends only on row i of a, column j of b and k, whatever m and n are.
+// out[m,n] = a[m,k] * b[k,n], each row-major with the given row stride in elements; accumulates in
+// f32 (f64 for f64) and rounds once to `out_type`. Every out[i,j] depends only on row i of a,
+// column j of b and k, whatever m and n are.
 struct MatmulCall {
   std::int64_t m = 0, n = 0, k = 0;
   const void* a = nullptr;
@@ -31,23 +34,29 @@ struct MatmulCall {
 
 // What one rank's module sees of one call. Owned by the runtime; valid during the call.
 struct Call {
-  int rank = 0;                       // in the whole job, 0..ranks-1
+  int rank = 0;  // in the whole job, 0..ranks-1
   int ranks = 1;
-  const int* mesh_sizes = nullptr;    // one per mesh axis, mesh order; ranks are row-major, last axis fastest
-  const std::int64_t* dims = nullptr; // bound sizes of the program's dims, in the plan's order
-  const std::int64_t* knobs = nullptr;  // run-time arguments of the plan (chunk counts), in the plan's order
-  std::uint64_t seed = 0;             // run seed of dropout
-  std::uint64_t call_number = 0;      // 0 for the first call
-  // address[b * ranks + q]: buffer b of rank q in this process's address space; null for a private buffer of another rank.
+  const int* mesh_sizes =
+      nullptr;  // one per mesh axis, mesh order; ranks are row-major, last axis fastest
+  const std::int64_t* dims = nullptr;  // bound sizes of the program's dims, in the plan's order
+  const std::int64_t* knobs =
+      nullptr;             // run-time arguments of the plan (chunk counts), in the plan's order
+  std::uint64_t seed = 0;  // run seed of dropout
+  std::uint64_t call_number = 0;  // 0 for the first call
+  // address[b * ranks + q]: buffer b of rank q in this process's address space; null for a private
+  // buffer of another rank.
   void* const* address = nullptr;
 
-  // progress[q]: the counter of rank q. Counts all steps of all calls; this call's step s is reached when *progress[q] >= base + s.
+  // progress[q]: the counter of rank q. Counts all steps of all calls; this call's step s is
+  // reached when *progress[q] >= base + s.
   std::atomic<std::uint64_t>* const* progress = nullptr;
   std::uint64_t base = 0;
 
-  // Called when a wait does not succeed at once: waits until *progress[peer] >= target. Not kOk: the call must return kFailed at once.
-  // `step` is the waiting step and `launch` its launch, for reports.
-  Status (*wait_slow)(void* runtime, int peer, std::uint64_t target, int step, int launch) = nullptr;
+  // Called when a wait does not succeed at once: waits until *progress[peer] >= target. Not kOk:
+  // the call must return kFailed at once. `step` is the waiting step and `launch` its launch, for
+  // reports.
+  Status (*wait_slow)(void* runtime, int peer, std::uint64_t target, int step,
+                      int launch) = nullptr;
   Status (*matmul)(void* runtime, const MatmulCall&) = nullptr;
   void* runtime = nullptr;
 };
@@ -59,9 +68,11 @@ inline Status wait(const Call& call, int peer, std::int64_t on_step, int step, i
   return call.wait_slow(call.runtime, peer, target, step, launch);
 }
 
-// Publishes that this rank has performed `step` of this call: everything it wrote before is visible to a rank that waited for it.
+// Publishes that this rank has performed `step` of this call: everything it wrote before is visible
+// to a rank that waited for it.
 inline void signal(const Call& call, std::int64_t step) {
-  call.progress[call.rank]->store(call.base + static_cast<std::uint64_t>(step), std::memory_order_release);
+  call.progress[call.rank]->store(call.base + static_cast<std::uint64_t>(step),
+                                  std::memory_order_release);
 }
 
 // What the shared library of a module exports under the C name `coconet_module`.
