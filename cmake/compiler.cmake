@@ -1,0 +1,48 @@
+# Language, optimisation, warnings, sanitizers, compiler cache.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# RelWithDebInfo is the daily build: -O1 and line tables compile in about half the time of -O2 -g.
+# The folders where time is spent at run time get -O2 (coconet/CMakeLists.txt). No build type defines
+# NDEBUG: checks are never compiled out.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "RelWithDebInfo, Release or Debug" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
+
+# No contraction: the interpreter and the generated code must agree bit for bit. The prefix maps make
+# the places in error messages relative to the root of the repository (ccache passes the second form).
+file(RELATIVE_PATH coconet_root ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+add_compile_options(-ffp-contract=off -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
+                    -ffile-prefix-map=${coconet_root}=)
+
+set(COCONET_SANITIZE "" CACHE STRING "empty, 'address' (with undefined) or 'thread'")
+if(COCONET_SANITIZE STREQUAL "address")
+  set(coconet_sanitizer_flags -fsanitize=address,undefined -fno-sanitize-recover=all
+                              -fno-omit-frame-pointer)
+elseif(COCONET_SANITIZE STREQUAL "thread")
+  set(coconet_sanitizer_flags -fsanitize=thread -fno-omit-frame-pointer)
+elseif(NOT COCONET_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "COCONET_SANITIZE is '${COCONET_SANITIZE}'; "
+                      "it may be empty, 'address' or 'thread'")
+endif()
+add_compile_options(${coconet_sanitizer_flags})
+add_link_options(${coconet_sanitizer_flags})
+
+# For our own targets only; headers of packages are system headers.
+add_library(coconet_warnings INTERFACE)
+target_compile_options(coconet_warnings INTERFACE -Wall -Wextra -Werror)
+
+# Paths are made relative before hashing, so that several checkouts share one cache.
+find_program(COCONET_CCACHE ccache)
+if(COCONET_CCACHE AND (NOT CMAKE_CXX_COMPILER_LAUNCHER
+                       OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "^[^;]*ccache$"))
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      ${COCONET_CCACHE})
+endif()

@@ -1,0 +1,25 @@
+# The packages of tools/install.sh. dnnl is used by one shared library only (coconet/CMakeLists.txt),
+# benchmark by bench/ only.
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(GTest REQUIRED)
+
+find_path(RANDOM123_INCLUDE_DIR Random123/philox.h)
+if(NOT RANDOM123_INCLUDE_DIR)
+  message(FATAL_ERROR "Random123/philox.h is not there; tools/install.sh installs it")
+endif()
+add_library(coconet_random123 INTERFACE)
+target_include_directories(coconet_random123 SYSTEM INTERFACE ${RANDOM123_INCLUDE_DIR})
+
+# Optional: without hwloc ranks are pinned by plain core numbers.
+find_path(HWLOC_INCLUDE_DIR hwloc.h)
+find_library(HWLOC_LIBRARY hwloc)
+add_library(coconet_hwloc INTERFACE)
+if(HWLOC_INCLUDE_DIR AND HWLOC_LIBRARY)
+  target_include_directories(coconet_hwloc SYSTEM INTERFACE ${HWLOC_INCLUDE_DIR})
+  target_link_libraries(coconet_hwloc INTERFACE ${HWLOC_LIBRARY})
+  target_compile_definitions(coconet_hwloc INTERFACE COCONET_HAVE_HWLOC)
+endif()
