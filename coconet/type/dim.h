@@ -1,0 +1,52 @@
+// Symbolic dimensions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace coconet {
+
+using Sizes = std::map<std::string, std::int64_t>;  // dim name -> size
+
+inline constexpr std::int64_t kBlock = 1024;  // elements of a block (DESIGN 9)
+
+// A product of a literal and names (`4*H`), normalised so that equal dims compare equal; or the
+// number of blocks of such a product.
+class Dim {
+ public:
+  Dim(std::int64_t literal = 1);  // NOLINT: a literal is a dim
+  static Dim named(std::string name);
+  // ceil(elements / 1024): the leading dim of block sums.
+  static Dim blocks(const Dim& elements);
+
+  bool is_literal() const { return names_.empty() && !blocks_; }
+  bool is_one() const { return is_literal() && coefficient_ == 1; }
+  bool is_blocks() const { return blocks_; }
+  std::int64_t coefficient() const { return coefficient_; }
+  const std::vector<std::string>& names() const { return names_; }
+
+  // Requires: neither is a number of blocks.
+  friend Dim operator*(const Dim& a, const Dim& b);
+  friend bool operator==(const Dim&, const Dim&) = default;
+
+  // The size under `sizes`. UserError for a name without a size or a size beyond 63 bits.
+  std::int64_t bind(const Sizes& sizes) const;
+  std::string text() const;  // "4*H", "blocks(N)"
+
+ private:
+  std::int64_t coefficient_ = 1;
+  std::vector<std::string> names_;  // sorted
+  bool blocks_ = false;
+};
+
+using Shape = std::vector<Dim>;
+
+std::string text_of(const Shape& shape);  // "[B,S,H]"
+Dim product_of(const Shape& shape);
+std::vector<std::int64_t> bind(const Shape& shape, const Sizes& sizes);
+// a * b, or UserError if it exceeds 63 bits.
+std::int64_t checked_product(std::int64_t a, std::int64_t b);
+
+}  // namespace coconet
