@@ -1,0 +1,18 @@
+// Type inference: the one place that says what an operation means on a layout (DESIGN 3).
+#pragma once
+
+#include <span>
+
+#include "coconet/graph/op.h"
+
+namespace coconet {
+
+// The type of `op` applied to operands of types `inputs`. UserError(type) that names the operands'
+// types, what was needed and what would be legal. Pure.
+TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& mesh);
+
+// The axes that a communication operation left out: the one that fits, partial axes first, local
+// ones only if there is none. UserError if none or several fit.
+AxisList only_axes_for(const Op& op, const TensorType& operand, const Mesh& mesh);
+
+}  // namespace coconet

@@ -1,0 +1,209 @@
+// What a node does: one closed variant of payload structs. Attributes stand only here, operands
+// only in Node::inputs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "coconet/type/tensor_type.h"
+
+namespace coconet {
+
+// --- Leaves
+// -------------------------------------------------------------------------------------------------------------------
+enum class InputKind { tensor, state, scalar };
+
+// A declared input; its name is the node's. A scalar may have a default.
+struct Input {
+  InputKind kind = InputKind::tensor;
+  TensorType type;
+  std::optional<double> default_value;
+  friend bool operator==(const Input&, const Input&) = default;
+};
+
+// A literal; replicated, 0-dimensional. It has taken its dtype from the operand it meets.
+struct Constant {
+  std::variant<bool, std::int64_t, double> value;
+  DType dtype;
+  friend bool operator==(const Constant&, const Constant&) = default;
+};
+
+// size(axis): a literal whose value is bound with the mesh.
+struct AxisSize {
+  int axis = 0;
+  DType dtype;
+  friend bool operator==(const AxisSize&, const AxisSize&) = default;
+};
+
+// --- Computation
+// --------------------------------------------------------------------------------------------------------------
+enum class PointwiseFn {
+  add,
+  sub,
+  mul,
+  div,
+  neg,
+  abs,
+  sqrt,
+  rsqrt,
+  exp,
+  log,
+  tanh,
+  erf,
+  relu,
+  gelu,
+  silu,
+  sigmoid,
+  pow,
+  min,
+  max,
+  lt,
+  le,
+  gt,
+  ge,
+  eq,
+  ne,
+  logical_and,
+  logical_or,
+  logical_not,
+  where
+};
+std::string_view name_of(PointwiseFn fn);    // "add", "lt", "where", ...
+std::string_view symbol_of(PointwiseFn fn);  // "+", "<", "and"; "" for functions written as calls
+int arity_of(PointwiseFn fn);
+
+struct Pointwise {
+  PointwiseFn fn = PointwiseFn::add;
+  friend bool operator==(const Pointwise&, const Pointwise&) = default;
+};
+
+struct Cast {
+  DType to;
+  friend bool operator==(const Cast&, const Cast&) = default;
+};
+
+// dropout(x, p): p is an f32 scalar. `site`: the ordinal of the dropout in the program, kept by
+// every rewrite.
+struct Dropout {
+  int site = 0;
+  friend bool operator==(const Dropout&, const Dropout&) = default;
+};
+
+// a[..., m, k] b[k, n] (b may have the same leading dims: batched). Rounds once to `out`, default
+// the operands' dtype.
+struct Matmul {
+  std::optional<DType> out;
+  friend bool operator==(const Matmul&, const Matmul&) = default;
+};
+
+enum class ReduceFn { sum, max, min, prod, mean };
+std::string_view name_of(ReduceFn fn);     // "sum", ...
+std::optional<Fold> fold_of(ReduceFn fn);  // none for mean
+
+// Over `dims` (ascending); these stay as literal 1. No dims: tensor-wide, the result 0-dimensional.
+struct Reduce {
+  ReduceFn fn = ReduceFn::sum;
+  std::vector<int> dims;
+  friend bool operator==(const Reduce&, const Reduce&) = default;
+};
+
+// sqrt of the sum of squares of the whole tensor, in f32 (f64 for f64), rounded once;
+// 0-dimensional.
+struct Norm {
+  std::optional<DType> out;
+  friend bool operator==(const Norm&, const Norm&) = default;
+};
+
+// layer_norm(x, gamma, beta, eps) over the last dim, in f32, rounded once.
+struct LayerNorm {
+  friend bool operator==(const LayerNorm&, const LayerNorm&) = default;
+};
+
+// The canonical block sums (DESIGN 9) of the flat index: [..] sliced(*) or whole ->
+// accumulator[blocks(n)] sliced(0) or whole.
+struct BlockReduce {
+  Fold fold = Fold::sum;
+  bool of_squares = false;
+  friend bool operator==(const BlockReduce&, const BlockReduce&) = default;
+};
+
+// Folds a replicated vector of block sums in order to a scalar.
+struct FoldBlocks {
+  Fold fold = Fold::sum;
+  friend bool operator==(const FoldBlocks&, const FoldBlocks&) = default;
+};
+
+// update(p, e): inputs are the storage (an Input node) and the new value; the result is the new
+// value of the storage.
+struct Update {
+  friend bool operator==(const Update&, const Update&) = default;
+};
+
+// --- Communication (axes ascending)
+// -------------------------------------------------------------------------------------------
+struct AllReduce {
+  Fold fold = Fold::sum;
+  AxisList axes;
+  friend bool operator==(const AllReduce&, const AllReduce&) = default;
+};
+struct ReduceScatter {
+  Fold fold = Fold::sum;
+  Slice slice;
+  AxisList axes;
+  friend bool operator==(const ReduceScatter&, const ReduceScatter&) = default;
+};
+struct AllGather {
+  AxisList axes;
+  friend bool operator==(const AllGather&, const AllGather&) = default;
+};
+struct ReduceTo {  // `reduce(x, op, r)`
+  Fold fold = Fold::sum;
+  int root = 0;
+  AxisList axes;
+  friend bool operator==(const ReduceTo&, const ReduceTo&) = default;
+};
+struct Broadcast {  // `broadcast(x)`; `root` given for a local operand
+  std::optional<int> root;
+  AxisList axes;
+  friend bool operator==(const Broadcast&, const Broadcast&) = default;
+};
+struct Shard {
+  Slice slice;
+  AxisList axes;
+  friend bool operator==(const Shard&, const Shard&) = default;
+};
+struct RootOf {  // `root(x, r)`
+  int root = 0;
+  AxisList axes;
+  friend bool operator==(const RootOf&, const RootOf&) = default;
+};
+struct AsPartial {
+  Fold fold = Fold::sum;
+  AxisList axes;
+  friend bool operator==(const AsPartial&, const AsPartial&) = default;
+};
+
+using Op = std::variant<Input, Constant, AxisSize, Pointwise, Cast, Dropout, Matmul, Reduce, Norm,
+                        LayerNorm, BlockReduce, FoldBlocks, Update, AllReduce, ReduceScatter,
+                        AllGather, ReduceTo, Broadcast, Shard, RootOf, AsPartial>;
+
+// The word a program writes for it: "add", "all_reduce", "input", ...
+std::string_view name_of(const Op& op);
+
+// Moves data between ranks (Shard, RootOf and AsPartial do not).
+bool is_communication(const Op& op);
+// The axes an operation of the communication section names, else empty.
+AxisList axes_of(const Op& op);
+
+template <class... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <class... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;
+
+}  // namespace coconet

@@ -1,0 +1,29 @@
+// Walks over a graph, each written once.
+#pragma once
+
+#include <vector>
+
+#include "coconet/graph/graph.h"
+
+namespace coconet {
+
+using NodeSet = std::vector<bool>;  // by node index
+
+NodeSet none_of(const Graph& graph);
+NodeSet set_of(const Graph& graph, const std::vector<NodeId>& nodes);
+std::vector<NodeId> list_of(const NodeSet& set);  // ascending
+
+// readers[i]: the nodes that have node i among their inputs, ascending, each once.
+std::vector<std::vector<NodeId>> readers_of(const Graph& graph);
+bool is_output(const Graph& graph, NodeId id);
+// The nodes that depend on / that are needed for any of `of` (of itself included).
+NodeSet dependents(const Graph& graph, const NodeSet& of);
+NodeSet dependencies(const Graph& graph, const NodeSet& of);
+// `ids` and, transitively, their unnamed inputs: a name stands for its whole expression.
+NodeSet with_subexpressions(const Graph& graph, const std::vector<NodeId>& ids);
+// The innermost group that has the node as a direct member; the group that has the group as a
+// member; invalid if none.
+GroupId group_of(const Graph& graph, NodeId id);
+GroupId group_of(const Graph& graph, GroupId id);
+
+}  // namespace coconet
