@@ -14,7 +14,6 @@
 namespace coconet {
 
 // --- Leaves
-// -------------------------------------------------------------------------------------------------------------------
 enum class InputKind { tensor, state, scalar };
 
 // A declared input; its name is the node's. A scalar may have a default.
@@ -40,7 +39,6 @@ struct AxisSize {
 };
 
 // --- Computation
-// --------------------------------------------------------------------------------------------------------------
 enum class PointwiseFn {
   add,
   sub,
