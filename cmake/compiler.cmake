@@ -5,9 +5,9 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# RelWithDebInfo is the daily build: -O1 and line tables compile in about half the time of -O2 -g.
-# The folders where time is spent at run time get -O2 (coconet/CMakeLists.txt). No build type defines
-# NDEBUG: checks are never compiled out.
+# RelWithDebInfo is the daily build: -O1 and line tables, for fast compiles. The folders where time
+# is spent at run time get -O2 (coconet/CMakeLists.txt). No build type defines NDEBUG: checks are
+# never compiled out.
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "RelWithDebInfo, Release or Debug" FORCE)
 endif()
@@ -15,8 +15,8 @@ set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
 
-# No contraction: the interpreter and the generated code must agree bit for bit. The prefix maps make
-# the places in error messages relative to the root of the repository (ccache passes the second form).
+# No contraction: the interpreter and the generated code must agree bit for bit. The prefix maps
+# make the places in error messages relative to the root (ccache passes the second form).
 file(RELATIVE_PATH coconet_root ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
 add_compile_options(-ffp-contract=off -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
                     -ffile-prefix-map=${coconet_root}=)

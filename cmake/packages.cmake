@@ -1,5 +1,5 @@
-# The packages of tools/install.sh. dnnl is used by one shared library only (coconet/CMakeLists.txt),
-# benchmark by bench/ only.
+# The packages of tools/install.sh. oneDNN is used by one shared library only
+# (coconet/CMakeLists.txt), benchmark by bench/ only.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
