@@ -11,6 +11,8 @@
 JOBS ?= $(shell nproc)
 GENERATOR := $(if $(shell command -v ninja),-G Ninja)
 CTEST := ctest --output-on-failure -j $(JOBS)
+# The thread sanitizer of some compilers fails where addresses are much randomised.
+FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .PHONY: build demo test bench check format test-asan test-tsan clean
 .DEFAULT_GOAL := build
@@ -47,7 +49,7 @@ test-asan: build-asan/CMakeCache.txt
 
 test-tsan: build-tsan/CMakeCache.txt
 	cmake --build build-tsan -j $(JOBS)
-	$(CTEST) --test-dir build-tsan
+	$(FIXED_ADDRESSES) $(CTEST) --test-dir build-tsan
 
 clean:
 	rm -rf build build-release build-asan build-tsan

@@ -16,19 +16,15 @@ installed() {
   [[ "$(dpkg-query -W -f='${Status}' "$1" 2>/dev/null)" == "install ok installed" ]]
 }
 
-missing_of() {
-  local package
-  for package in "$@"; do
-    installed "$package" || echo "$package"
-  done
-}
-
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   echo "install.sh: no apt on this machine; install the equivalents of: ${required[*]}" >&2
   exit 1
 fi
 
-mapfile -t missing < <(missing_of "${required[@]}")
+missing=()
+for package in "${required[@]}"; do
+  installed "$package" || missing+=("$package")
+done
 # Optional packages alone are no reason to ask the network.
 if [[ ${#missing[@]} -eq 0 ]]; then
   echo "install.sh: everything needed is installed"
@@ -49,8 +45,8 @@ apt() {
 }
 
 apt update
-mapfile -t wanted < <(missing_of "${optional[@]}")
-for package in "${wanted[@]}"; do
+for package in "${optional[@]}"; do
+  installed "$package" && continue
   if apt-cache show "$package" >/dev/null 2>&1; then
     missing+=("$package")
   else

@@ -1,6 +1,7 @@
 """The files of a tree that the checks look at, and C++ text without comments and literals."""
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,7 @@ _SKIPPED = re.compile(r"^(build(-.*)?|\.git|__pycache__|\.cache)$")
 
 def files(root: Path) -> list[Path]:
     """Relative paths, sorted: what git tracks or would, or (without git) all but build folders."""
-    if (root / ".git").exists():
+    if (root / ".git").exists() and shutil.which("git"):
         listing = subprocess.run(
             ["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"],
             capture_output=True, check=False)
