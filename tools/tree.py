@@ -6,11 +6,18 @@ import subprocess
 from pathlib import Path
 
 CPP = {".h", ".cc", ".cuh", ".cu"}
+# Files given with the data, kept as they came.
+GIVEN = Path("examples/data")
 _SKIPPED = re.compile(r"^(build(-.*)?|\.git|__pycache__|\.cache)$")
 
 
 def files(root: Path) -> list[Path]:
-    """Relative paths, sorted: what git tracks or would, or (without git) all but build folders."""
+    """Relative paths, sorted: what git tracks or would, or (without git) all but build folders;
+    without the folder GIVEN."""
+    return [path for path in _all_files(root) if GIVEN not in path.parents]
+
+
+def _all_files(root: Path) -> list[Path]:
     if (root / ".git").exists() and shutil.which("git"):
         listing = subprocess.run(
             ["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"],

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
-constexpr int kMaxDepth = 3;  // {name: {shape: [dim]}}
+constexpr int kMaxDepth = 3;                       // {name: {shape: [dim]}}
 constexpr std::string_view kMetadata = "__metadata__";
 
 struct KnownDtype {

@@ -32,6 +32,12 @@ class CheckSize(PlantedTree):
         self.fine("// " + "é" * 97 + "\n")
         self.refused("\n// " + "x" * 98 + "\n", "a.cc:2: 101 columns")
 
+    def test_given_files_stay_as_they_came(self):
+        self.plant("examples/data/make.py", "x = 1\n" * 500)
+        self.assertEqual(self.errors(), [])
+        self.plant("examples/make.py", "x = 1\n" * 500)
+        self.assert_refused(self.errors(), "examples/make.py: 500 lines")
+
     def test_the_budget_is_a_limit(self):
         self.plant("tools/line_budget.txt", "library 3 coconet\n")
         self.fine("int x;\n" * 3)
