@@ -1,0 +1,229 @@
+#include "coconet/runtime/bootstrap.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <type_traits>
+
+#include "coconet/base/error.h"
+#include "coconet/runtime/local_socket.h"
+
+namespace coconet::runtime {
+
+namespace {
+
+constexpr std::uint64_t kMagic = 0x31746f6f62636f63;  // grows with the messages' format
+
+// What a rank believes of the job; its segment's descriptor comes with it.
+struct Hello {
+  std::uint64_t magic;
+  std::int64_t rank, ranks;
+  std::uint64_t data_bytes, plan_hash;
+};
+
+// Rank 0's answer: `ranks` of these with the descriptors of rank 0, 1, ...; or one refusal.
+struct Answer {
+  std::uint64_t magic;
+  bool refused;
+  char text[1000];
+};
+
+template <typename T>
+std::span<const std::byte> bytes_of(const T& value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  return std::as_bytes(std::span(&value, 1));
+}
+
+template <typename T>
+bool read_as(const Message& message, T& out) {
+  if (message.bytes.size() != sizeof out) return false;
+  std::memcpy(&out, message.bytes.data(), sizeof out);
+  return out.magic == kMagic;
+}
+
+FileDescriptor open_process(int process) {
+#ifdef SYS_pidfd_open
+  return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+#else
+  (void)process;
+  return {};
+#endif
+}
+
+struct Member {
+  FileDescriptor socket;  // to rank 0; rank 0 itself has none
+  FileDescriptor segment;
+  FileDescriptor death;  // readable or closed when the process has died
+};
+
+struct Pipe {
+  FileDescriptor reader, writer;
+};
+
+Pipe make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw_system_error("cannot make a pipe");
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+FileDescriptor death_of(int process, FileDescriptor pipe) {
+  FileDescriptor out = open_process(process);
+  return out.open() ? std::move(out) : std::move(pipe);
+}
+
+std::string seconds_text(std::chrono::milliseconds time) {
+  std::string out = std::to_string(time.count() / 1000);
+  if (time.count() % 1000 != 0) out += "." + std::to_string(time.count() % 1000 / 100);
+  return out + " s";
+}
+
+// "" if it agrees with rank 0's own view.
+std::string disagreement(const JoinOptions& mine, const Hello& hello,
+                         const std::vector<Member>& members) {
+  const std::string who = "rank " + std::to_string(hello.rank);
+  const auto differ = [&](const std::string& what, auto theirs, auto ours) {
+    return who + " joined with " + what + " " + std::to_string(theirs) + ", rank 0 with " +
+           std::to_string(ours) + "; all ranks of a job must agree";
+  };
+  if (hello.ranks != mine.ranks) return differ("rank count", hello.ranks, mine.ranks);
+  if (hello.rank < 1 || hello.rank >= mine.ranks) {
+    return who + " joined a job of " + std::to_string(mine.ranks) + " ranks; legal are ranks 1 to " +
+           std::to_string(mine.ranks - 1) + " beside rank 0";
+  }
+  if (members[static_cast<std::size_t>(hello.rank)].socket.open()) return who + " joined twice";
+  if (hello.data_bytes != mine.data_bytes) {
+    return differ("segment size", hello.data_bytes, mine.data_bytes);
+  }
+  if (hello.plan_hash != mine.plan_hash) {
+    return differ("plan hash", hello.plan_hash, mine.plan_hash);
+  }
+  return "";
+}
+
+std::string missing(const std::vector<Member>& members, std::chrono::milliseconds timeout) {
+  std::string out;
+  int count = 0;
+  for (std::size_t rank = 1; rank < members.size(); ++rank) {
+    if (members[rank].socket.open()) continue;
+    out += (count++ == 0 ? "" : ", ") + std::to_string(rank);
+  }
+  return (count == 1 ? "rank " : "ranks ") + out + " did not join within " + seconds_text(timeout);
+}
+
+[[noreturn]] void refuse(const std::vector<Member>& members, const std::string& text) {
+  Answer answer{kMagic, true, {}};
+  std::strncpy(answer.text, text.c_str(), sizeof answer.text - 1);
+  for (const Member& member : members) {
+    if (member.socket.open()) send_message(member.socket, bytes_of(answer));
+  }
+  throw UserError(ErrorKind::runtime, text);
+}
+
+// Rank 0: all members, in rank order.
+std::vector<Member> collect(const JoinOptions& options, Member self, Deadline deadline) {
+  std::vector<Member> members(static_cast<std::size_t>(options.ranks));
+  members[0].segment = std::move(self.segment);
+  members[0].death = death_of(getpid(), std::move(self.death));
+  if (options.ranks == 1) return members;
+  const FileDescriptor listener = listen_at(options.job, options.ranks);
+  for (int come = 1; come < options.ranks; ++come) {
+    std::optional<FileDescriptor> socket = accept_before(listener, deadline);
+    if (!socket) refuse(members, missing(members, options.timeout));
+    std::optional<Message> message = receive_before(*socket, deadline);
+    Hello hello{};
+    if (!message || !read_as(*message, hello) || message->descriptors.size() != 2) {
+      refuse(members, "a process joined that does not speak this version of CoCoNet, or died");
+    }
+    const std::string wrong = disagreement(options, hello, members);
+    if (!wrong.empty()) {
+      members.push_back({std::move(*socket), {}, {}});
+      refuse(members, wrong);
+    }
+    Member& member = members[static_cast<std::size_t>(hello.rank)];
+    member.death = death_of(peer_process(*socket), std::move(message->descriptors[1]));
+    member.socket = std::move(*socket);
+    member.segment = std::move(message->descriptors[0]);
+  }
+  return members;
+}
+
+void distribute(const std::vector<Member>& members) {
+  const Answer answer{kMagic, false, {}};
+  for (const Member& to : members) {
+    if (!to.socket.open()) continue;
+    for (const Member& from : members) {
+      const int both[2] = {from.segment.number(), from.death.number()};
+      // One that has died in between is noticed by those that wait for it.
+      send_message(to.socket, bytes_of(answer), both);
+    }
+  }
+}
+
+// A rank other than 0: the same, as told by rank 0.
+std::vector<Member> ask(const JoinOptions& options, const Member& self, Deadline deadline) {
+  const std::string who = "rank " + std::to_string(options.rank);
+  const std::optional<FileDescriptor> socket = connect_before(options.job, deadline);
+  if (!socket) {
+    throw UserError(ErrorKind::runtime, "rank 0 did not open the job's socket within " +
+                                            seconds_text(options.timeout) + ", so " + who +
+                                            " could not join");
+  }
+  const Hello hello{kMagic, options.rank, options.ranks, options.data_bytes, options.plan_hash};
+  const int both[2] = {self.segment.number(), self.death.number()};
+  send_message(*socket, bytes_of(hello), both);
+  std::vector<Member> members;
+  while (members.size() < static_cast<std::size_t>(options.ranks)) {
+    // Later than rank 0's own deadline, so that its reason is heard.
+    std::optional<Message> message = receive_before(*socket, deadline + std::chrono::seconds(1));
+    if (!message || message->bytes.empty()) {
+      throw UserError(ErrorKind::runtime, "rank 0 " +
+                                              std::string(message ? "died" : "did not answer") +
+                                              " while " + who + " joined");
+    }
+    Answer answer{};
+    check(read_as(*message, answer), "rank 0 answers in this version's format");
+    if (answer.refused) throw UserError(ErrorKind::runtime, answer.text);
+    check(message->descriptors.size() == 2, "rank 0 sends every rank's segment");
+    Member& member = members.emplace_back();
+    member.segment = std::move(message->descriptors[0]);
+    member.death = std::move(message->descriptors[1]);
+  }
+  return members;
+}
+
+}  // namespace
+
+Joined join(const JoinOptions& options) {
+  check(options.rank >= 0 && options.rank < options.ranks, "a rank that joins is one of the job's");
+  const Deadline deadline = Clock::now() + options.timeout;
+  const std::size_t bytes = segment_bytes(options.data_bytes);
+  Pipe life = make_pipe();
+  Member self{{}, make_segment_file(bytes), std::move(life.reader)};
+  std::vector<Member> members;
+  if (options.rank == 0) {
+    members = collect(options, std::move(self), deadline);
+    distribute(members);
+  } else {
+    members = ask(options, self, deadline);
+  }
+  Joined out;
+  out.alive = std::move(life.writer);
+  for (Member& member : members) {
+    out.segments.push_back(map_segment(member.segment, bytes));
+    out.deaths.push_back(std::move(member.death));
+  }
+  return out;
+}
+
+std::string make_job_name() {
+  std::uint64_t random = 0;
+  if (getrandom(&random, sizeof random, 0) != sizeof random) {
+    throw_system_error("cannot draw a name for the job");
+  }
+  return "coconet-" + std::to_string(getpid()) + "-" + std::to_string(random);
+}
+
+}  // namespace coconet::runtime

@@ -1,0 +1,255 @@
+#include "coconet/runtime/communicator.h"
+
+#include <poll.h>
+#include <sched.h>
+
+#include <cstdio>
+
+#include "coconet/runtime/matmul.h"
+
+namespace coconet::runtime {
+
+namespace {
+
+constexpr auto kCheckEvery = std::chrono::milliseconds(3);
+
+std::string rank_text(int rank) { return "rank " + std::to_string(rank); }
+
+std::string hex(std::uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string seconds_text(Clock::duration time) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+  char text[40];
+  std::snprintf(text, sizeof text, "%.3g s", static_cast<double>(ms) / 1000);
+  return text;
+}
+
+int cores_of_this_thread() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+std::string entry_text(const EntryRecord& entry) {
+  if (entry.operation == 1) return "barrier " + std::to_string(entry.number);
+  return "call " + std::to_string(entry.number) + " of plan " + hex(entry.plan_hash);
+}
+
+}  // namespace
+
+Communicator::Communicator(int rank, std::vector<Segment> segments, Deaths deaths,
+                           CommunicatorOptions options)
+    : rank_(rank),
+      segments_(std::move(segments)),
+      deaths_(std::move(deaths)),
+      options_(std::move(options)),
+      oversubscribed_(ranks() > (options_.cores > 0 ? options_.cores : cores_of_this_thread())) {
+  check(rank >= 0 && rank < ranks(), "a communicator's rank is one of its segments'");
+  check(deaths_.empty() || deaths_.size() == segments_.size(), "one death descriptor a rank");
+  for (const Segment& segment : segments_) progress_.push_back(&segment.header().progress);
+  if (!options_.warn) {
+    options_.warn = [](const std::string& text) {
+      std::fprintf(stderr, "coconet: warning: %s\n", text.c_str());
+    };
+  }
+  launch_text_ = [](int launch) { return "launch " + std::to_string(launch); };
+}
+
+std::uint64_t Communicator::progress_of(int rank) const {
+  return progress_[static_cast<std::size_t>(rank)]->load(std::memory_order_acquire);
+}
+
+// --- Barriers and calls ---
+
+void Communicator::barrier(const std::string& name) {
+  check(!in_call_, "no barrier inside a call");
+  enter({.operation = 1, .number = barriers_++, .base = 0, .plan_hash = 0, .inputs_hash = 0},
+        "barrier \"" + name + "\"");
+}
+
+kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inputs_hash) {
+  check(!in_call_, "a call is left before the next is entered");
+  const std::uint64_t number = calls_++;
+  enter({.operation = 0, .number = number, .base = 0, .plan_hash = plan_hash, .inputs_hash = inputs_hash},
+        "call " + std::to_string(number));
+  in_call_ = true;
+  kernel::Call call;
+  call.rank = rank_;
+  call.ranks = ranks();
+  call.call_number = number;
+  call.progress = progress_.data();
+  call.base = base_;
+  call.wait_slow = &Communicator::wait_slow;
+  call.matmul = &Communicator::matmul;
+  call.runtime = this;
+  return call;
+}
+
+void Communicator::leave_call(std::int64_t steps) {
+  raise_failure();
+  check(in_call_ && steps >= 0, "a call that is left was entered");
+  in_call_ = false;
+  const std::uint64_t done = base_ + static_cast<std::uint64_t>(steps);
+  check(progress_of(rank_) <= done, "a module signals no step beyond those it reports");
+  own().progress.store(done, std::memory_order_release);
+}
+
+void Communicator::enter(EntryRecord record, const std::string& name) {
+  raise_failure();
+  const int slot = static_cast<int>(entries_++ % 2);
+  base_ = progress_of(rank_) + 1;
+  record.base = base_;
+  own().entry[slot] = record;
+  own().progress.store(base_, std::memory_order_release);
+  for (int peer = 0; peer < ranks(); ++peer) {
+    wait_for(peer, base_, [&] { return "to enter " + name; });
+    compare_entries(peer, slot, name);
+  }
+}
+
+void Communicator::compare_entries(int peer, int slot, const std::string& name) {
+  const EntryRecord mine = own().entry[slot];
+  const EntryRecord theirs = segment(peer).header().entry[slot];
+  if (theirs.operation != mine.operation || theirs.number != mine.number ||
+      theirs.plan_hash != mine.plan_hash) {
+    fail(rank_text(rank_) + " enters " + entry_text(mine) + ", but " + rank_text(peer) +
+         " enters " + entry_text(theirs) +
+         "; all ranks must make the same calls, with the same program, schedule and sizes, in the "
+         "same order");
+  }
+  if (theirs.inputs_hash != mine.inputs_hash) {
+    fail("at " + name + " the replicated inputs differ: their hash is " + hex(mine.inputs_hash) +
+         " on " + rank_text(rank_) + " and " + hex(theirs.inputs_hash) + " on " +
+         rank_text(peer) + "; a replicated input must have the same value on every rank");
+  }
+  check(theirs.base == mine.base, "a plan has the same number of steps on every rank");
+}
+
+// --- Waiting ---
+
+kernel::Status Communicator::status_of(const std::function<void()>& body) {
+  try {
+    body();
+    return kernel::kOk;
+  } catch (...) {
+    if (!failure_) failure_ = rank_error_of(std::current_exception());
+    return kernel::kFailed;
+  }
+}
+
+kernel::Status Communicator::wait_slow(void* self, int peer, std::uint64_t target, int step,
+                                       int launch) {
+  auto& me = *static_cast<Communicator*>(self);
+  return me.status_of([&] {
+    me.wait_for(peer, target, [&] {
+      return "to finish step " + std::to_string(target - me.base_) + " before its own " +
+             me.step_text(step, launch);
+    });
+  });
+}
+
+kernel::Status Communicator::matmul(void* self, const kernel::MatmulCall& call) {
+  return static_cast<Communicator*>(self)->status_of([&] { runtime::matmul(call); });
+}
+
+std::string Communicator::step_text(int step, int launch) const {
+  return "step " + std::to_string(step) + ", " + launch_text_(launch);
+}
+
+std::string Communicator::place_of(int peer) const {
+  const std::uint64_t progress = progress_of(peer);
+  if (progress < base_) return "it has not entered";
+  if (!in_call_) return "it has entered";
+  return "it has finished step " + std::to_string(progress - base_);
+}
+
+void Communicator::wait_for(int peer, std::uint64_t target,
+                            const std::function<std::string()>& describe) {
+  if (progress_of(peer) >= target) return;
+  raise_failure();
+  Backoff backoff(oversubscribed_);
+  Clock::duration next_check = kCheckEvery;
+  bool warned = false;
+  while (progress_of(peer) < target) {
+    backoff.pause();
+    if (backoff.waited() < next_check) continue;
+    next_check = backoff.waited() + kCheckEvery;
+    const auto report = [&] {
+      return rank_text(rank_) + " has waited " + seconds_text(backoff.waited()) + " for " +
+             rank_text(peer) + " " + describe() + " (" + place_of(peer) + ")";
+    };
+    check_peers(peer, target, describe());
+    if (!warned && backoff.waited() >= options_.warn_after) {
+      warned = true;
+      options_.warn(report());
+    }
+    if (backoff.waited() >= options_.timeout) {
+      fail(report() + "; the timeout is " + seconds_text(options_.timeout));
+    }
+  }
+}
+
+void Communicator::check_peers(int peer, std::uint64_t target, const std::string& what) {
+  for (int other = 0; other < ranks(); ++other) {
+    const SegmentHeader& header = segment(other).header();
+    if (other == rank_ || header.state.load(std::memory_order_acquire) != RankState::failed) {
+      continue;
+    }
+    stop(other, rank_text(rank_) + " stopped because " + rank_text(other) +
+                    " failed: " + header.error.load().message);
+  }
+  check_deaths(peer, target, what);
+  const RankState state = segment(peer).header().state.load(std::memory_order_acquire);
+  if (state == RankState::left && progress_of(peer) < target) {
+    stop(peer, rank_text(rank_) + " waits for " + rank_text(peer) + " " + what + ", but " +
+                   rank_text(peer) + " has ended (" + place_of(peer) +
+                   "); all ranks must make the same calls");
+  }
+}
+
+void Communicator::check_deaths(int peer, std::uint64_t target, const std::string& what) {
+  if (deaths_.empty()) return;
+  std::vector<pollfd> polls;
+  for (const FileDescriptor& death : deaths_) polls.push_back({death.number(), POLLIN, 0});
+  if (poll(polls.data(), polls.size(), 0) <= 0) return;
+  for (int other = 0; other < ranks(); ++other) {
+    if (other == rank_ || polls[static_cast<std::size_t>(other)].revents == 0) continue;
+    const RankState state = segment(other).header().state.load(std::memory_order_acquire);
+    if (state != RankState::running) continue;
+    if (other == peer && progress_of(peer) >= target) continue;
+    stop(other, rank_text(rank_) + " stopped because " + rank_text(other) +
+                    " died while " + rank_text(rank_) + " waited for " + rank_text(peer) + " " +
+                    what);
+  }
+}
+
+// --- Failure ---
+
+void Communicator::fail(const std::string& message) {
+  failure_ = RankError{false, ErrorKind::runtime, message, {}};
+  failure_->raise();
+}
+
+void Communicator::stop(int because_of, const std::string& message) {
+  stopped_by_ = because_of;
+  fail(message);
+}
+
+void Communicator::raise_failure() const {
+  if (failure_) failure_->raise();
+}
+
+void Communicator::publish_left() {
+  own().state.store(RankState::left, std::memory_order_release);
+}
+
+void Communicator::publish_failure(const RankError& error) {
+  if (!stopped_by_) own().error.store(error);
+  own().state.store(stopped_by_ ? RankState::stopped : RankState::failed,
+                    std::memory_order_release);
+}
+
+}  // namespace coconet::runtime

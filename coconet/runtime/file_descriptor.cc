@@ -1,0 +1,22 @@
+#include "coconet/runtime/file_descriptor.h"
+
+#include <unistd.h>
+
+#include <system_error>
+
+#include "coconet/base/error.h"
+
+namespace coconet::runtime {
+
+FileDescriptor::~FileDescriptor() { close(); }
+
+void FileDescriptor::close() {
+  if (number_ >= 0) ::close(number_);
+  number_ = -1;
+}
+
+void throw_system_error(const std::string& what, int error) {
+  throw UserError(ErrorKind::runtime, what + ": " + std::generic_category().message(error));
+}
+
+}  // namespace coconet::runtime

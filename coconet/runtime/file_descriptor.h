@@ -1,0 +1,33 @@
+// Owner of one file descriptor, and the one way in which this folder reports a failed system call.
+#pragma once
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+namespace coconet::runtime {
+
+// Closes its descriptor when destroyed; -1 holds none.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int number) : number_(number) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~FileDescriptor();
+
+  int number() const { return number_; }
+  bool open() const { return number_ >= 0; }
+  void close();
+
+ private:
+  int number_ = -1;
+};
+
+// Throws UserError(runtime, "<what>: <text of error>").
+[[noreturn]] void throw_system_error(const std::string& what, int error = errno);
+
+}  // namespace coconet::runtime

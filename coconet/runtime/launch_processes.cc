@@ -1,0 +1,190 @@
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <thread>
+
+#include "coconet/runtime/bootstrap.h"
+#include "coconet/runtime/rank_body.h"
+
+namespace coconet::runtime {
+
+namespace {
+
+// How long ranks may take to notice by themselves that one of them has failed.
+constexpr auto kGrace = std::chrono::seconds(1);
+
+std::string signal_text(int number) {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
+  const char* name = sigabbrev_np(number);
+  const std::string text = name != nullptr ? std::string("SIG") + name : "unknown";
+#else
+  const std::string text = strsignal(number);
+#endif
+  std::string out = "signal " + std::to_string(number) + " (" + text + ")";
+  if (number == SIGKILL) out += ", as the kernel does when memory runs out";
+  return out;
+}
+
+// The life of a rank in its own process.
+class Child {
+ public:
+  Child(const LaunchOptions& options, const RankFunction& function, const JobRecord& job,
+        const std::string& name)
+      : options_(options), function_(function), job_(job), name_(name), cores_(allowed_cores()) {}
+
+  [[noreturn]] void run(int rank, pid_t parent) const {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    try {
+      join_and_run(rank);
+    } catch (...) {
+      record_end(job_, rank, RankOutcome::failed, rank_error_of(std::current_exception()));
+    }
+    std::cout.flush();
+    std::fflush(nullptr);
+    // Not exit(): what the parent registered to be done at its end is not this process's to do.
+    _exit(0);
+  }
+
+ private:
+  void join_and_run(int rank) const {
+    pin_rank(options_, cores_, rank);
+    Joined joined = join({.job = name_,
+                          .rank = rank,
+                          .ranks = options_.ranks,
+                          .data_bytes = options_.data_bytes,
+                          .plan_hash = options_.plan_hash,
+                          .timeout = options_.join_timeout});
+    CommunicatorOptions settings = options_.communicator;
+    if (settings.cores == 0) settings.cores = static_cast<int>(cores_.size());
+    Communicator communicator(rank, std::move(joined.segments), std::move(joined.deaths), settings);
+    run_rank(communicator, function_, job_);
+  }
+
+  const LaunchOptions& options_;
+  const RankFunction& function_;
+  const JobRecord& job_;
+  const std::string& name_;
+  std::vector<int> cores_;
+};
+
+// The processes that run; kills and reaps what is left of them when destroyed.
+class Children {
+ public:
+  explicit Children(const JobRecord& job) : job_(job) {}
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+  ~Children() {
+    kill_all();
+    for (const pid_t process : processes_) {
+      if (process > 0) waitpid(process, nullptr, 0);
+    }
+  }
+
+  void add(pid_t process) { processes_.push_back(process); }
+
+  void wait_for_all() {
+    auto nap = std::chrono::microseconds(50);
+    Clock::time_point failed_at = Clock::time_point::max();
+    while (reap()) {
+      if (some_failed() && failed_at == Clock::time_point::max()) failed_at = Clock::now();
+      if (!killed_ && failed_at != Clock::time_point::max() && Clock::now() - failed_at > kGrace) {
+        kill_all();
+      }
+      std::this_thread::sleep_for(nap);
+      nap = std::min(nap * 2, std::chrono::microseconds(1000));
+    }
+  }
+
+ private:
+  void kill_all() {
+    killed_ = true;
+    for (const pid_t process : processes_) {
+      if (process > 0) kill(process, SIGKILL);
+    }
+  }
+
+  // Records the ends of the processes that have ended; says whether any still runs.
+  bool reap() {
+    bool running = false;
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      if (processes_[i] == 0) continue;
+      int status = 0;
+      const pid_t ended = waitpid(processes_[i], &status, WNOHANG);
+      if (ended == 0 || (ended < 0 && errno == EINTR)) {
+        running = true;
+        continue;
+      }
+      processes_[i] = 0;
+      const int rank = static_cast<int>(i);
+      if (!job_.rank(rank).ended.load(std::memory_order_acquire)) record_silent_end(rank, status);
+    }
+    return running;
+  }
+
+  void record_silent_end(int rank, int status) const {
+    const std::string who = "rank " + std::to_string(rank);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && killed_) {
+      record_end(job_, rank, RankOutcome::stopped,
+                 {false, ErrorKind::runtime,
+                  who + " was still at work 1 s after another rank had failed, and was killed", {}});
+    } else if (WIFSIGNALED(status)) {
+      record_end(job_, rank, RankOutcome::killed,
+                 {false, ErrorKind::runtime,
+                  who + " was killed by " + signal_text(WTERMSIG(status)), {}});
+    } else {
+      record_end(job_, rank, RankOutcome::killed,
+                 {false, ErrorKind::runtime,
+                  who + " ended with exit code " + std::to_string(WEXITSTATUS(status)) +
+                      " in the middle of its work", {}});
+    }
+  }
+
+  bool some_failed() const {
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      const RankRecord& record = job_.rank(static_cast<int>(i));
+      if (record.ended.load(std::memory_order_acquire) && record.state != RankOutcome::finished) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const JobRecord& job_;
+  std::vector<pid_t> processes_;  // by rank; 0: reaped
+  bool killed_ = false;
+};
+
+}  // namespace
+
+std::vector<RankOutcome> launch_processes(const LaunchOptions& options,
+                                          const RankFunction& function) {
+  const JobRecord job(options.ranks);
+  const std::string name = make_job_name();
+  const Child child(options, function, job, name);
+  Children children(job);
+  const pid_t parent = getpid();
+  // What is buffered now would be written by every child again.
+  std::cout.flush();
+  std::fflush(nullptr);
+  for (int rank = 0; rank < options.ranks; ++rank) {
+    const pid_t process = fork();
+    if (process == 0) child.run(rank, parent);
+    if (process < 0) throw_system_error("cannot start rank " + std::to_string(rank));
+    children.add(process);
+  }
+  children.wait_for_all();
+  std::vector<RankOutcome> out;
+  for (int rank = 0; rank < options.ranks; ++rank) out.push_back(outcome_of(job.rank(rank)));
+  return out;
+}
+
+}  // namespace coconet::runtime

@@ -1,0 +1,52 @@
+// What both ways of launching do with one rank.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "coconet/runtime/launch.h"
+#include "coconet/runtime/shared_bytes.h"
+
+namespace coconet::runtime {
+
+// How a rank ended, in memory that it shares with the launcher. Zero: has not ended.
+struct RankRecord {
+  std::atomic<bool> ended;  // published after the rest
+  RankOutcome::State state;
+  int order;
+  StoredError error;
+};
+
+// Shared by the launcher and its ranks.
+class JobRecord {
+ public:
+  explicit JobRecord(int ranks)
+      : counter_(sizeof(std::atomic<int>)),
+        ranks_(static_cast<std::size_t>(ranks) * sizeof(RankRecord)) {}
+
+  RankRecord& rank(int rank) const {
+    return ranks_.as<RankRecord>()[static_cast<std::size_t>(rank)];
+  }
+  int next_order() const { return counter_.as<std::atomic<int>>()[0].fetch_add(1); }
+
+ private:
+  SharedBytes counter_;
+  SharedBytes ranks_;
+};
+
+// Runs `function`, publishes how it ended to the peers and in the record; throws nothing.
+void run_rank(Communicator& communicator, const RankFunction& function, const JobRecord& job);
+// Once for each rank.
+void record_end(const JobRecord& job, int rank, RankOutcome::State state, const RankError& error);
+// Requires: the rank has ended.
+RankOutcome outcome_of(const RankRecord& record);
+
+// The cores that this thread may run on.
+std::vector<int> allowed_cores();
+// Binds this thread to the rank's core, if the options say so and there is one for each rank.
+void pin_rank(const LaunchOptions& options, const std::vector<int>& cores, int rank);
+
+std::vector<RankOutcome> launch_processes(const LaunchOptions&, const RankFunction&);
+std::vector<RankOutcome> launch_threads(const LaunchOptions&, const RankFunction&);
+
+}  // namespace coconet::runtime

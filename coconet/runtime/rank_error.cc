@@ -1,0 +1,56 @@
+#include "coconet/runtime/rank_error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace coconet::runtime {
+
+namespace {
+
+template <std::size_t N>
+void store_text(char (&out)[N], const std::string& text) {
+  const std::size_t length = std::min(text.size(), N - 1);
+  std::memcpy(out, text.data(), length);
+  out[length] = '\0';
+  if (length < text.size()) std::memcpy(out + length - 3, "...", 3);
+}
+
+}  // namespace
+
+void RankError::raise() const {
+  if (internal) throw InternalError(message);
+  throw UserError(kind, message, where);
+}
+
+RankError rank_error_of(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const UserError& error) {
+    return {false, error.kind(), error.message(), error.where()};
+  } catch (const UserErrors& errors) {
+    return {false, errors.errors().front().kind(), errors.what(), {}};
+  } catch (const std::bad_alloc&) {
+    return {false, ErrorKind::runtime, "out of memory", {}};
+  } catch (const std::exception& error) {
+    return {true, ErrorKind::runtime, error.what(), {}};
+  } catch (...) {
+    return {true, ErrorKind::runtime, "an exception that is not a std::exception", {}};
+  }
+}
+
+void StoredError::store(const RankError& error) {
+  internal = error.internal;
+  kind = error.kind;
+  line = error.where.line;
+  column = error.where.column;
+  length = error.where.length;
+  store_text(file, error.where.file);
+  store_text(message, error.message);
+}
+
+RankError StoredError::load() const {
+  return {internal, kind, message, {file, line, column, length}};
+}
+
+}  // namespace coconet::runtime

@@ -1,0 +1,38 @@
+// An error on its way from one rank to another or to the parent: as a value, and as a record of
+// fixed size in shared memory.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "coconet/base/error.h"
+
+namespace coconet::runtime {
+
+struct RankError {
+  bool internal = false;  // an InternalError, or an exception of a type we do not know
+  ErrorKind kind = ErrorKind::runtime;
+  std::string message;
+  Where where;
+
+  // Throws it as UserError of its kind, or as InternalError.
+  [[noreturn]] void raise() const;
+};
+
+// What a caught exception says. std::bad_alloc is a runtime UserError.
+RankError rank_error_of(const std::exception_ptr& exception);
+
+// Plain memory, all zeros at the start. The writer publishes it by a release store of its own; text
+// that does not fit is cut and ends in "...".
+struct StoredError {
+  bool internal;
+  ErrorKind kind;
+  int line, column, length;
+  char file[256];
+  char message[3072];
+
+  void store(const RankError& error);
+  RankError load() const;
+};
+
+}  // namespace coconet::runtime

@@ -1,0 +1,83 @@
+// A rank's segment: memory that every rank of the node has mapped. It begins with a header (the
+// rank's progress, entry records, failure) and goes on with data that the plan lays out.
+//
+// Between processes a segment is a memfd, sealed against a change of its size; it is gone with the
+// last process that maps it, however that process ends. Ranks that are threads share one anonymous
+// mapping, so each segment has one address.
+//
+// What is in a header is written by its own rank only.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "coconet/runtime/file_descriptor.h"
+#include "coconet/runtime/rank_error.h"
+
+namespace coconet::runtime {
+
+enum class RankState : std::uint32_t {
+  running = 0,
+  left = 1,     // its function has returned; makes no more progress
+  failed = 2,   // by its own fault; `error` is valid
+  stopped = 3,  // because of another rank
+};
+
+// What a rank says on entering a call (or a barrier).
+struct EntryRecord {
+  std::uint64_t operation;  // 0: call, 1: barrier
+  std::uint64_t number;     // of the call or barrier, counted apart
+  std::uint64_t base;       // the progress that publishes this record
+  std::uint64_t plan_hash;
+  std::uint64_t inputs_hash;  // of the replicated inputs; 0: not checked
+};
+
+struct SegmentHeader {
+  // Alone on its pair of cache lines: peers poll it.
+  alignas(128) std::atomic<std::uint64_t> progress;
+  // entry[i % 2] of the rank's i-th entry is published by the progress that says "has entered". A
+  // rank enters again only when all have entered, thus have read the entry before the last.
+  alignas(128) EntryRecord entry[2];
+  alignas(128) std::atomic<RankState> state;
+  StoredError error;
+};
+
+inline constexpr std::size_t kDataOffset = 4096;
+inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+static_assert(sizeof(SegmentHeader) <= kDataOffset);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+// Bytes of a segment with room for `data_bytes`: header included, a multiple of 2 MiB.
+std::size_t segment_bytes(std::size_t data_bytes);
+
+// A mapped segment. Its memory is zero when made.
+class Segment {
+ public:
+  Segment(std::byte* base, std::size_t bytes, std::shared_ptr<void> memory)
+      : base_(base), bytes_(bytes), memory_(std::move(memory)) {}
+
+  SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(base_); }
+  std::byte* data() const { return base_ + kDataOffset; }  // 4096-byte aligned
+  std::size_t data_bytes() const { return bytes_ - kDataOffset; }
+
+ private:
+  std::byte* base_;
+  std::size_t bytes_;
+  std::shared_ptr<void> memory_;  // unmaps
+};
+
+// A sealed memfd of `bytes` (a multiple of 2 MiB), its pages reserved. UserError when there is not
+// enough memory.
+FileDescriptor make_segment_file(std::size_t bytes);
+
+// Maps the segment that make_segment_file made, here or in another process. UserError if it is not
+// sealed or has another size.
+Segment map_segment(const FileDescriptor& file, std::size_t bytes);
+
+// Segments of ranks that are threads of this process.
+std::vector<Segment> make_thread_segments(int ranks, std::size_t bytes);
+
+}  // namespace coconet::runtime
