@@ -47,8 +47,9 @@ struct Call {
   // buffer of another rank.
   void* const* address = nullptr;
 
-  // progress[q]: the counter of rank q. Counts all steps of all calls; this call's step s is
-  // reached when *progress[q] >= base + s.
+  // progress[q]: the counter of rank q. Counts all entries and steps of all calls; this call's step
+  // s is reached when *progress[q] >= base + s. Every rank has entered before any rank runs, so a
+  // wait for step 0 is never needed.
   std::atomic<std::uint64_t>* const* progress = nullptr;
   std::uint64_t base = 0;
 

@@ -90,8 +90,8 @@ std::string disagreement(const JoinOptions& mine, const Hello& hello,
   };
   if (hello.ranks != mine.ranks) return differ("rank count", hello.ranks, mine.ranks);
   if (hello.rank < 1 || hello.rank >= mine.ranks) {
-    return who + " joined a job of " + std::to_string(mine.ranks) + " ranks; legal are ranks 1 to " +
-           std::to_string(mine.ranks - 1) + " beside rank 0";
+    return who + " joined a job of " + std::to_string(mine.ranks) +
+           " ranks; legal are ranks 1 to " + std::to_string(mine.ranks - 1) + " beside rank 0";
   }
   if (members[static_cast<std::size_t>(hello.rank)].socket.open()) return who + " joined twice";
   if (hello.data_bytes != mine.data_bytes) {

@@ -1,11 +1,11 @@
 // How the processes of a job on one node find each other and exchange their segments.
 //
 // Rank 0 listens on an abstract Unix socket whose name is the job's; every other rank connects,
-// sends what it believes of the job and its segment's descriptor. Rank 0 compares, and when all have
-// come sends to each the descriptors of all segments, and of each process one that tells its death:
-// a pidfd, or where the kernel has none the reading end of a pipe that the process holds open.
-// Only processes of the same user are heard. Every step has the one deadline; what goes wrong is
-// told to all ranks that have come.
+// sends what it believes of the job and its segment's descriptor. Rank 0 compares, and when all
+// have come sends to each the descriptors of all segments, and of each process one that tells its
+// death: a pidfd, or where the kernel has none the reading end of a pipe that the process holds
+// open. Only processes of the same user are heard. Every step has the one deadline; what goes wrong
+// is told to all ranks that have come.
 #pragma once
 
 #include <chrono>

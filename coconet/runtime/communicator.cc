@@ -73,7 +73,11 @@ void Communicator::barrier(const std::string& name) {
 kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inputs_hash) {
   check(!in_call_, "a call is left before the next is entered");
   const std::uint64_t number = calls_++;
-  enter({.operation = 0, .number = number, .base = 0, .plan_hash = plan_hash, .inputs_hash = inputs_hash},
+  enter({.operation = 0,
+         .number = number,
+         .base = 0,
+         .plan_hash = plan_hash,
+         .inputs_hash = inputs_hash},
         "call " + std::to_string(number));
   in_call_ = true;
   kernel::Call call;
@@ -122,8 +126,8 @@ void Communicator::compare_entries(int peer, int slot, const std::string& name) 
   }
   if (theirs.inputs_hash != mine.inputs_hash) {
     fail("at " + name + " the replicated inputs differ: their hash is " + hex(mine.inputs_hash) +
-         " on " + rank_text(rank_) + " and " + hex(theirs.inputs_hash) + " on " +
-         rank_text(peer) + "; a replicated input must have the same value on every rank");
+         " on " + rank_text(rank_) + " and " + hex(theirs.inputs_hash) + " on " + rank_text(peer) +
+         "; a replicated input must have the same value on every rank");
   }
   check(theirs.base == mine.base, "a plan has the same number of steps on every rank");
 }
@@ -220,9 +224,8 @@ void Communicator::check_deaths(int peer, std::uint64_t target, const std::strin
     const RankState state = segment(other).header().state.load(std::memory_order_acquire);
     if (state != RankState::running) continue;
     if (other == peer && progress_of(peer) >= target) continue;
-    stop(other, rank_text(rank_) + " stopped because " + rank_text(other) +
-                    " died while " + rank_text(rank_) + " waited for " + rank_text(peer) + " " +
-                    what);
+    stop(other, rank_text(rank_) + " stopped because " + rank_text(other) + " died while " +
+                    rank_text(rank_) + " waited for " + rank_text(peer) + " " + what);
   }
 }
 
@@ -242,9 +245,7 @@ void Communicator::raise_failure() const {
   if (failure_) failure_->raise();
 }
 
-void Communicator::publish_left() {
-  own().state.store(RankState::left, std::memory_order_release);
-}
+void Communicator::publish_left() { own().state.store(RankState::left, std::memory_order_release); }
 
 void Communicator::publish_failure(const RankError& error) {
   if (!stopped_by_) own().error.store(error);

@@ -2,8 +2,8 @@
 // peers.
 //
 // Progress. Each rank's counter grows by one when the rank enters a call or a barrier, and by one
-// with each step of the call. All ranks make the same calls and barriers in the same order, so equal
-// counts mean equal places.
+// with each step of the call. All ranks make the same calls and barriers in the same order, so
+// equal counts mean equal places.
 //
 // Failure. A rank that fails publishes its error in its segment; a rank that waits sees that, or a
 // peer's death, within 1 s and stops with an error that names the rank. Any failure is fatal to the
@@ -27,7 +27,7 @@ namespace coconet::runtime {
 struct CommunicatorOptions {
   std::chrono::milliseconds timeout = std::chrono::minutes(30);  // of one wait for a living peer
   std::chrono::milliseconds warn_after = std::chrono::seconds(30);
-  int cores = 0;                                // that all ranks may run on; 0: this thread's
+  int cores = 0;                                 // that all ranks may run on; 0: this thread's
   std::function<void(const std::string&)> warn;  // default: a line on stderr
 };
 

@@ -6,8 +6,8 @@ namespace coconet::runtime {
 
 std::vector<RankOutcome> launch_ranks(const LaunchOptions& options, const RankFunction& function) {
   if (options.ranks < 1) {
-    throw UserError(ErrorKind::usage, "a job of " + std::to_string(options.ranks) +
-                                          " ranks; legal is 1 or more");
+    throw UserError(ErrorKind::usage,
+                    "a job of " + std::to_string(options.ranks) + " ranks; legal is 1 or more");
   }
   return options.kind == RankKind::process ? launch_processes(options, function)
                                            : launch_threads(options, function);

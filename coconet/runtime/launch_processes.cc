@@ -134,17 +134,21 @@ class Children {
     const std::string who = "rank " + std::to_string(rank);
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && killed_) {
       record_end(job_, rank, RankOutcome::stopped,
-                 {false, ErrorKind::runtime,
-                  who + " was still at work 1 s after another rank had failed, and was killed", {}});
+                 {false,
+                  ErrorKind::runtime,
+                  who + " was still at work 1 s after another rank had failed, and was killed",
+                  {}});
     } else if (WIFSIGNALED(status)) {
-      record_end(job_, rank, RankOutcome::killed,
-                 {false, ErrorKind::runtime,
-                  who + " was killed by " + signal_text(WTERMSIG(status)), {}});
+      record_end(
+          job_, rank, RankOutcome::killed,
+          {false, ErrorKind::runtime, who + " was killed by " + signal_text(WTERMSIG(status)), {}});
     } else {
       record_end(job_, rank, RankOutcome::killed,
-                 {false, ErrorKind::runtime,
+                 {false,
+                  ErrorKind::runtime,
                   who + " ended with exit code " + std::to_string(WEXITSTATUS(status)) +
-                      " in the middle of its work", {}});
+                      " in the middle of its work",
+                  {}});
     }
   }
 

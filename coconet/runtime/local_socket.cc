@@ -54,8 +54,7 @@ bool readable_before(const FileDescriptor& socket, Deadline deadline) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     pollfd item{socket.number(), POLLIN, 0};
-    const int ready =
-        poll(&item, 1, static_cast<int>(std::clamp<long long>(left, 0, 1 << 30)));
+    const int ready = poll(&item, 1, static_cast<int>(std::clamp<long long>(left, 0, 1 << 30)));
     if (ready > 0) return true;
     if (ready == 0) return false;
     if (errno != EINTR) throw_system_error("cannot wait for a peer's message");

@@ -1,0 +1,260 @@
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "coconet/runtime/shared_bytes.h"
+#include "tests/support/spawn.h"
+
+namespace coconet::tests {
+namespace {
+
+using runtime::Communicator;
+using runtime::RankKind;
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// A process that has ended may stay as a zombie until its new parent has read its status.
+bool runs(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string id, name, state;
+  return file >> id >> name >> state && state != "Z" && state != "X";
+}
+
+class Timer {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::string message_of(const runtime::LaunchOptions& options,
+                       const runtime::RankFunction& function) {
+  try {
+    runtime::run_ranks(options, function);
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::runtime);
+    return error.message();
+  }
+  return "no error";
+}
+
+TEST(Failure, AnErrorKeepsItsKindAndPlace) {
+  for (const RankKind kind : rank_kinds()) {
+    try {
+      spawn(3, kind, [](Communicator& c) {
+        if (c.rank() == 1) throw UserError(ErrorKind::data, "bad value", {"x.npy", 3, 4, 1});
+        c.barrier("after");
+      });
+      FAIL() << "no error";
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::data);
+      EXPECT_STREQ(error.what(), "x.npy:3:4: rank 1: bad value");
+    }
+  }
+}
+
+TEST(Failure, AnInternalErrorStaysInternal) {
+  for (const RankKind kind : rank_kinds()) {
+    EXPECT_THROW(spawn(2, kind,
+                       [](Communicator& c) {
+                         if (c.rank() == 0) throw std::out_of_range("an index");
+                         c.barrier("after");
+                       }),
+                 InternalError);
+  }
+}
+
+TEST(Failure, OthersStopAndSayWhy) {
+  for (const RankKind kind : rank_kinds()) {
+    const Timer timer;
+    const auto texts = outcome_texts(test_launch(3, kind), [](Communicator& c) {
+      if (c.rank() == 2) throw UserError(ErrorKind::runtime, "no disk");
+      c.barrier("after");
+    });
+    EXPECT_THAT(texts,
+                testing::ElementsAre("stopped: rank 0 stopped because rank 2 failed: no disk",
+                                     "stopped: rank 1 stopped because rank 2 failed: no disk",
+                                     "failed: no disk"));
+    EXPECT_LT(timer.seconds(), 5);
+  }
+}
+
+TEST(Failure, PlanHashesDiffer) {
+  for (const RankKind kind : rank_kinds()) {
+    EXPECT_THAT(message_of(test_launch(2, kind),
+                           [](Communicator& c) { c.enter_call(c.rank() == 0 ? 0xa : 0xb); }),
+                AllOf(HasSubstr("0x000000000000000a"), HasSubstr("0x000000000000000b"),
+                      HasSubstr("same program, schedule and sizes")));
+  }
+}
+
+TEST(Failure, InputsDiffer) {
+  EXPECT_THAT(message_of(test_launch(3, RankKind::thread),
+                         [](Communicator& c) { c.enter_call(1, c.rank() == 1 ? 0x1c : 0x2d); }),
+              AllOf(HasSubstr("replicated inputs differ"), HasSubstr("0x000000000000001c"),
+                    HasSubstr("0x000000000000002d")));
+}
+
+TEST(Failure, ABarrierMeetsACall) {
+  EXPECT_THAT(message_of(test_launch(2, RankKind::thread),
+                         [](Communicator& c) {
+                           if (c.rank() == 0) {
+                             c.barrier("x");
+                           } else {
+                             c.enter_call(1);
+                           }
+                         }),
+              AllOf(HasSubstr("barrier 0"), HasSubstr("call 0")));
+}
+
+TEST(Failure, ARankEndsTooEarly) {
+  for (const RankKind kind : rank_kinds()) {
+    EXPECT_THAT(message_of(test_launch(2, kind),
+                           [](Communicator& c) {
+                             c.barrier("both");
+                             if (c.rank() == 1) c.barrier("one");
+                           }),
+                AllOf(StartsWith("rank 1 waits for rank 0 to enter barrier \"one\""),
+                      HasSubstr("rank 0 has ended")));
+  }
+}
+
+TEST(Failure, ALateRankIsWarnedOfAndNamed) {
+  runtime::LaunchOptions options = test_launch(2, RankKind::thread);
+  options.communicator.timeout = milliseconds(600);
+  options.communicator.warn_after = milliseconds(200);
+  std::vector<std::string> warnings;
+  options.communicator.warn = [&](const std::string& text) { warnings.push_back(text); };
+  const std::string message = message_of(options, [](Communicator& c) {
+    c.describe_launches([](int launch) { return "ar = all_reduce(x) #" + std::to_string(launch); });
+    const kernel::Call call = c.enter_call(1);
+    if (c.rank() == 1) {
+      std::this_thread::sleep_for(milliseconds(1000));
+      kernel::signal(call, 4);
+    } else {
+      kernel::wait(call, 1, 5, 6, 2);
+      c.raise_failure();
+    }
+    c.leave_call(4);
+  });
+  const auto report = AllOf(HasSubstr("for rank 1 to finish step 5 before its own step 6, "
+                                      "ar = all_reduce(x) #2 (it has finished step 0)"),
+                            StartsWith("rank 0 has waited"));
+  EXPECT_THAT(message, AllOf(report, HasSubstr("the timeout is 0.6 s")));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], report);
+}
+
+TEST(Failure, ACommunicatorStaysUnusable) {
+  EXPECT_THAT(message_of(test_launch(2, RankKind::thread),
+                         [](Communicator& c) {
+                           if (c.rank() == 1) throw UserError(ErrorKind::runtime, "first");
+                           try {
+                             c.barrier("a");
+                           } catch (const UserError&) {
+                           }
+                           c.barrier("b");
+                         }),
+              "rank 1: first");
+}
+
+TEST(Failure, ProcessKilledIsNamed) {
+  const Timer timer;
+  const auto texts = outcome_texts(test_launch(4, RankKind::process), [](Communicator& c) {
+    c.barrier("start");
+    if (c.rank() == 2) {
+      std::this_thread::sleep_for(milliseconds(50));
+      raise(SIGKILL);
+    }
+    c.barrier("end");
+  });
+  EXPECT_LT(timer.seconds(), 1.5);
+  EXPECT_THAT(texts[2], HasSubstr("killed: rank 2 was killed by signal 9 (SIGKILL)"));
+  for (const int rank : {0, 1, 3}) {
+    EXPECT_THAT(texts[static_cast<std::size_t>(rank)],
+                AllOf(StartsWith("stopped: "), HasSubstr("rank 2 died")));
+  }
+  EXPECT_FALSE(has_children());
+}
+
+TEST(Failure, ProcessThatNeverWaitsIsKilled) {
+  const Timer timer;
+  const auto texts = outcome_texts(test_launch(2, RankKind::process), [](Communicator& c) {
+    if (c.rank() == 0) raise(SIGSEGV);
+    for (;;) std::this_thread::sleep_for(milliseconds(100));
+  });
+  EXPECT_LT(timer.seconds(), 3);
+  EXPECT_THAT(texts[1], HasSubstr("stopped: rank 1 was still at work 1 s after"));
+  EXPECT_FALSE(has_children());
+}
+
+TEST(Failure, ProcessThatExitsIsNamed) {
+  EXPECT_THAT(message_of(test_launch(2, RankKind::process),
+                         [](Communicator& c) {
+                           if (c.rank() == 1) _exit(7);
+                           c.barrier("end");
+                         }),
+              "rank 1 ended with exit code 7 in the middle of its work");
+}
+
+TEST(Failure, ProcessStoppedTimesOut) {
+  runtime::LaunchOptions options = test_launch(2, RankKind::process);
+  options.communicator.timeout = milliseconds(1000);
+  const Timer timer;
+  EXPECT_THAT(message_of(options,
+                         [](Communicator& c) {
+                           if (c.rank() == 1) raise(SIGSTOP);
+                           c.barrier("end");
+                         }),
+              AllOf(HasSubstr("for rank 1 to enter barrier \"end\""), HasSubstr("1 s")));
+  EXPECT_LT(timer.seconds(), 4);
+  EXPECT_FALSE(has_children());
+}
+
+TEST(Failure, ProcessesLeaveNothingBehind) {
+  const int before = open_descriptors();
+  for (int i = 0; i < 3; ++i) {
+    spawn(3, RankKind::process, [](Communicator& c) { c.barrier("x"); });
+  }
+  outcome_texts(test_launch(3, RankKind::process), [](Communicator&) { raise(SIGKILL); });
+  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_FALSE(has_children());
+}
+
+// The parent of the ranks is killed: none of them lives on.
+TEST(Failure, ProcessesEndWithTheirParent) {
+  const runtime::SharedBytes ids(2 * sizeof(pid_t));
+  for (const int signal_number : {SIGKILL, SIGTERM}) {
+    const pid_t parent = fork();
+    if (parent == 0) {
+      runtime::launch_ranks(test_launch(2, RankKind::process), [&](Communicator& c) {
+        ids.as<pid_t>()[static_cast<std::size_t>(c.rank())] = getpid();
+        c.barrier("both known");
+        if (c.rank() == 0) kill(getppid(), signal_number);
+        for (;;) pause();
+      });
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(parent, &status, 0), parent);
+    EXPECT_EQ(WTERMSIG(status), signal_number);
+    const Timer timer;
+    for (const pid_t id : ids.as<pid_t>()) {
+      while (runs(id) && timer.seconds() < 3) std::this_thread::sleep_for(milliseconds(2));
+      EXPECT_FALSE(runs(id)) << "process " << id << " lives on";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace coconet::tests

@@ -1,0 +1,57 @@
+#include "tests/support/spawn.h"
+
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <iterator>
+
+#include "coconet/base/error.h"
+
+namespace coconet::tests {
+
+std::vector<runtime::RankKind> rank_kinds() {
+#ifdef __SANITIZE_THREAD__
+  return {runtime::RankKind::thread};
+#else
+  return {runtime::RankKind::thread, runtime::RankKind::process};
+#endif
+}
+
+runtime::LaunchOptions test_launch(int ranks, runtime::RankKind kind) {
+  runtime::LaunchOptions out;
+  out.ranks = ranks;
+  out.kind = kind;
+  out.data_bytes = 1 << 16;
+  out.pin = false;
+  out.join_timeout = std::chrono::seconds(30);
+  out.communicator.timeout = std::chrono::seconds(30);
+  return out;
+}
+
+void spawn(int ranks, runtime::RankKind kind, const runtime::RankFunction& function) {
+  runtime::run_ranks(test_launch(ranks, kind), function);
+}
+
+void expect(bool holds, const std::string& what) {
+  if (!holds) throw UserError(ErrorKind::runtime, "not so: " + what);
+}
+
+std::vector<std::string> outcome_texts(const runtime::LaunchOptions& options,
+                                       const runtime::RankFunction& function) {
+  std::vector<std::string> out;
+  for (const runtime::RankOutcome& outcome : runtime::launch_ranks(options, function)) {
+    const char* const names[] = {"finished", "failed: ", "killed: ", "stopped: "};
+    out.push_back(names[outcome.state] + outcome.error.message);
+  }
+  return out;
+}
+
+int open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<int>(std::distance(begin(all), end(all)));
+}
+
+bool has_children() { return waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD; }
+
+}  // namespace coconet::tests
