@@ -2,7 +2,7 @@
 # (coconet/CMakeLists.txt), benchmark by bench/ only.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
+find_package(fmt 9 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what building and testing needs, by apt. Does nothing, and needs no network, when all of
-# it is there. For Debian 12 and Ubuntu 22.04 or newer.
+# it is there. For Debian 12, Ubuntu 24.04 and newer.
 set -euo pipefail
 
 # Compiler and build; then the libraries (README.md says what each is for).
