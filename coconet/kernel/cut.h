@@ -1,0 +1,22 @@
+// How an index is cut among ranks: the one rule of DESIGN 2 that compiler and kernels share.
+#pragma once
+
+#include <cstdint>
+
+namespace coconet::kernel {
+
+struct Cut {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+};
+
+// Part `part` of `total` rows cut into `parts`: ceil(total/parts) rows each, the last ones shorter
+// or empty. With grain > 1 the cuts fall on its multiples.
+inline Cut cut(std::int64_t total, int parts, int part, std::int64_t grain = 1) {
+  const std::int64_t grains = total / grain + (total % grain != 0);
+  const std::int64_t each = (grains / parts + (grains % parts != 0)) * grain;
+  const std::int64_t begin = each * part < total ? each * part : total;
+  return {begin, each < total - begin ? each : total - begin};
+}
+
+}  // namespace coconet::kernel

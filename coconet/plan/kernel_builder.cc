@@ -1,0 +1,245 @@
+#include "coconet/plan/kernel_builder.h"
+
+#include <algorithm>
+
+namespace coconet::plan {
+
+KernelBuilder::KernelBuilder(Plan& plan, Storage& storage, const NodeSet& region,
+                             const Phases& phases, int phase, TensorType space)
+    : plan_(plan),
+      graph_(plan.graph),
+      storage_(storage),
+      region_(region),
+      phases_(phases),
+      phase_(phase) {
+  kernel_.space = std::move(space);
+}
+
+Level KernelBuilder::level_of(const TensorType& type) const {
+  if (type.is_scalar()) return Level::call;
+  const Shape& space = kernel_.space.shape;
+  const bool one_a_row = type.shape.back().is_one() && !space.empty() && !space.back().is_one();
+  return one_a_row && type.rank() == kernel_.space.rank() ? Level::run : Level::element;
+}
+
+ValueId KernelBuilder::add(Statement statement) {
+  kernel_.statements.push_back(std::move(statement));
+  return ValueId{static_cast<int>(kernel_.statements.size()) - 1};
+}
+
+namespace {
+
+Level highest(const std::vector<ValueId>& inputs, const std::vector<Statement>& statements) {
+  Level level = Level::call;
+  for (ValueId input : inputs) level = std::max(level, statements[input.index].level);
+  return level;
+}
+
+bool any_per_peer(const std::vector<ValueId>& inputs, const std::vector<Statement>& statements) {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](ValueId id) { return statements[id.index].per_peer; });
+}
+
+}  // namespace
+
+ValueId KernelBuilder::compute(PointwiseFn fn, std::vector<ValueId> inputs, DType dtype,
+                               NodeId origin) {
+  const Level level = highest(inputs, kernel_.statements);
+  const bool per_peer = any_per_peer(inputs, kernel_.statements);
+  return add({Compute{Pointwise{fn}}, std::move(inputs), dtype, level, per_peer, origin});
+}
+
+ValueId KernelBuilder::cast(ValueId value, DType to, NodeId origin) {
+  const Statement& from = at(value);
+  if (from.dtype.kind == to.kind) return value;
+  return add({Compute{Cast{to}}, {value}, to, from.level, from.per_peer, origin});
+}
+
+ValueId KernelBuilder::load(NodeId id) {
+  const NodeId base = base_of(graph_, id);
+  const Node& node = graph_.node(base);
+  if (std::holds_alternative<Constant>(node.op) || std::holds_alternative<AxisSize>(node.op)) {
+    return add({Compute{node.op}, {}, node.type.dtype, Level::call, false, id});
+  }
+  const Level level = level_of(node.type);
+  if (level == Level::run) rows_ = true;
+  if (level == Level::element && node.type.shape != kernel_.space.shape) rows_ = true;
+  // While a fold's per-peer value is built, what differs between the ranks that are folded is read
+  // from each of them.
+  const bool per_peer = std::any_of(fold_axes_.begin(), fold_axes_.end(), [&](int axis) {
+    return node.type.layout.is<Partial>(axis) || node.type.layout.is<Local>(axis);
+  });
+  return add({Load{storage_.buffer(base)}, {}, node.type.dtype, level, per_peer, id});
+}
+
+ValueId KernelBuilder::value(NodeId id) {
+  const NodeId base = base_of(graph_, id);
+  const auto key = std::make_pair(base.index, !fold_axes_.empty());
+  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  const bool here = region_[base.index] && phases_.of[base.index] <= phase_;
+  // What an earlier phase computed is loaded, but for what is constant over the call: that is
+  // computed again.
+  const bool again =
+      here && phases_.of[base.index] < phase_ && level_of(graph_.node(base).type) != Level::call;
+  const ValueId out = here && !again ? computed(base) : load(base);
+  known_[key] = out;
+  return out;
+}
+
+ValueId KernelBuilder::fold_peers(NodeId id, Fold fold, const AxisList& axes) {
+  check(fold_axes_.empty(), "a fold is not inside another fold's per-peer value");
+  const Node& node = graph_.node(id);
+  fold_axes_ = axes;
+  const ValueId peer = value(node.inputs[0]);
+  fold_axes_.clear();
+  return add({FoldPeers{fold, axes}, {peer}, node.type.dtype, at(peer).level, false, id});
+}
+
+ValueId KernelBuilder::mean_of_run(ValueId value, DType dtype, const Dim& columns, NodeId origin) {
+  const ValueId sum = add({ReduceRun{Fold::sum}, {value}, dtype, Level::run, false, origin});
+  const ValueId count = add({Count{{columns}}, {}, dtype, Level::call, false, origin});
+  return compute(PointwiseFn::div, {sum, count}, dtype, origin);
+}
+
+// mean, centred values, their mean square: DESIGN 9, in the accumulator, rounded once.
+ValueId KernelBuilder::layer_norm(NodeId id) {
+  const Node& node = graph_.node(id);
+  const DType wide{accumulator_of(node.type.dtype.kind)};
+  const Dim& columns = node.type.shape.back();
+  rows_ = true;
+  const ValueId x = cast(value(node.inputs[0]), wide, id);
+  const ValueId gamma = cast(value(node.inputs[1]), wide, id);
+  const ValueId beta = cast(value(node.inputs[2]), wide, id);
+  const ValueId eps = cast(value(node.inputs[3]), wide, id);
+  const ValueId mean = mean_of_run(x, wide, columns, id);
+  const ValueId centred = compute(PointwiseFn::sub, {x, mean}, wide, id);
+  const ValueId square = compute(PointwiseFn::mul, {centred, centred}, wide, id);
+  const ValueId variance = mean_of_run(square, wide, columns, id);
+  const ValueId shifted = compute(PointwiseFn::add, {variance, eps}, wide, id);
+  const ValueId deviation = compute(PointwiseFn::sqrt, {shifted}, wide, id);
+  const ValueId unit = compute(PointwiseFn::div, {centred, deviation}, wide, id);
+  const ValueId scaled = compute(PointwiseFn::mul, {unit, gamma}, wide, id);
+  return cast(compute(PointwiseFn::add, {scaled, beta}, wide, id), node.type.dtype, id);
+}
+
+ValueId KernelBuilder::row_reduce(NodeId id, const Reduce& reduce) {
+  const Node& node = graph_.node(id);
+  const DType wide{accumulator_of(node.type.dtype.kind)};
+  const Dim& columns = graph_.node(node.inputs[0]).type.shape.back();
+  rows_ = true;
+  const ValueId x = cast(value(node.inputs[0]), wide, id);
+  if (reduce.fn == ReduceFn::mean) {
+    return cast(mean_of_run(x, wide, columns, id), node.type.dtype, id);
+  }
+  const Fold fold = *fold_of(reduce.fn);
+  return cast(add({ReduceRun{fold}, {x}, wide, Level::run, false, id}), node.type.dtype, id);
+}
+
+namespace {
+
+struct BlockFacts {
+  Fold fold = Fold::sum;
+  bool squares = false;
+};
+
+BlockFacts block_facts(const Op& op) {
+  if (const auto* block = std::get_if<BlockReduce>(&op)) return {block->fold, block->of_squares};
+  if (std::holds_alternative<Norm>(op)) return {Fold::sum, true};
+  const auto& reduce = std::get<Reduce>(op);
+  return {fold_of(reduce.fn).value_or(Fold::sum), false};
+}
+
+}  // namespace
+
+ValueId KernelBuilder::block_sum(NodeId reduction) {
+  const Node& node = graph_.node(reduction);
+  const BlockFacts facts = block_facts(node.op);
+  const DType wide{accumulator_of(graph_.node(node.inputs[0]).type.dtype.kind)};
+  ValueId x = cast(value(node.inputs[0]), wide, reduction);
+  if (facts.squares) x = compute(PointwiseFn::mul, {x, x}, wide, reduction);
+  blocks_ = true;
+  return add({ReduceRun{facts.fold}, {x}, wide, Level::run, false, reduction});
+}
+
+// The result of a Norm or tensor-wide Reduce of this member, from the blocks of the phase before.
+ValueId KernelBuilder::fold_of_blocks(NodeId id) {
+  const Node& node = graph_.node(id);
+  const BufferId blocks = storage_.blocks(id);
+  const DType wide = plan_.buffer(blocks).type.dtype;
+  const Fold fold = block_facts(node.op).fold;
+  ValueId out = add({FoldBuffer{blocks, fold}, {}, wide, Level::call, false, id});
+  if (std::holds_alternative<Norm>(node.op)) {
+    out = compute(PointwiseFn::sqrt, {out}, wide, id);
+  } else if (std::get<Reduce>(node.op).fn == ReduceFn::mean) {
+    const Shape& shape = graph_.node(node.inputs[0]).type.shape;
+    const ValueId count = add({Count{shape}, {}, wide, Level::call, false, id});
+    out = compute(PointwiseFn::div, {out, count}, wide, id);
+  }
+  return cast(out, node.type.dtype, id);
+}
+
+ValueId KernelBuilder::computed(NodeId id) {
+  const Node& node = graph_.node(id);
+  const auto operation = [&](const Op& op) {
+    std::vector<ValueId> inputs;
+    for (NodeId input : node.inputs) inputs.push_back(value(input));
+    const Level level = std::max(highest(inputs, kernel_.statements), level_of(node.type));
+    const bool per_peer = any_per_peer(inputs, kernel_.statements);
+    return add({Compute{op}, std::move(inputs), node.type.dtype, level, per_peer, id});
+  };
+  const auto refuse = [&](const auto&) -> ValueId {
+    throw UserError(ErrorKind::unsupported,
+                    graph_.label(id) + " (" + std::string(name_of(node.op)) +
+                        ") cannot run inside a kernel with other operations; fuse what stands "
+                        "before and after it separately",
+                    node.where);
+  };
+  return std::visit(
+      Overloaded{
+          [&](const Pointwise& op) { return operation(op); },
+          [&](const Cast& op) { return operation(op); },
+          [&](const Dropout& op) { return operation(op); },
+          [&](const AsPartial& op) { return operation(op); },
+          [&](const Constant&) { return load(id); },
+          [&](const AxisSize&) { return load(id); },
+          [&](const Reduce& op) {
+            if (op.dims.empty()) return fold_of_blocks(id);
+            const int last = graph_.node(node.inputs[0]).type.rank() - 1;
+            return op.dims == std::vector<int>{last} ? row_reduce(id, op) : refuse(op);
+          },
+          [&](const Norm&) { return fold_of_blocks(id); },
+          [&](const LayerNorm&) { return layer_norm(id); },
+          [&](const FoldBlocks& op) {
+            const BufferId blocks = storage_.buffer(base_of(graph_, node.inputs[0]));
+            return add({FoldBuffer{blocks, op.fold}, {}, node.type.dtype, Level::call, false, id});
+          },
+          [&](const Update&) { return value(node.inputs[1]); },
+          [&](const AllReduce& op) { return fold_peers(id, op.fold, op.axes); },
+          [&](const ReduceScatter& op) { return fold_peers(id, op.fold, op.axes); },
+          [&](const ReduceTo& op) { return fold_peers(id, op.fold, op.axes); },
+          [&](const AllGather&) { return value(node.inputs[0]); },
+          [&](const Broadcast&) { return value(node.inputs[0]); },
+          [&](const Shard&) { return value(node.inputs[0]); },
+          [&](const RootOf&) { return value(node.inputs[0]); },
+          [&](const Input& op) { return refuse(op); },
+          [&](const Matmul& op) { return refuse(op); },
+          [&](const BlockReduce& op) { return refuse(op); },
+      },
+      node.op);
+}
+
+void KernelBuilder::store(ValueId value, BufferId buffer, std::optional<AxisList> all) {
+  kernel_.stores.push_back({value, buffer, std::move(all)});
+}
+
+Kernel KernelBuilder::finish() {
+  if (rows_ && blocks_) {
+    throw UserError(ErrorKind::unsupported,
+                    "a kernel cannot have row reductions or broadcast operands together with a "
+                    "tensor-wide reduction; fuse them separately");
+  }
+  kernel_.width = rows_ ? RunWidth::row : blocks_ ? RunWidth::block : RunWidth::piece;
+  return std::move(kernel_);
+}
+
+}  // namespace coconet::plan

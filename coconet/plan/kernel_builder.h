@@ -1,0 +1,64 @@
+// Builds the statements of one kernel from graph nodes.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "coconet/graph/walk.h"
+#include "coconet/plan/plan.h"
+#include "coconet/plan/storage.h"
+
+namespace coconet::plan {
+
+// The tensor-wide reductions of a member give their results one phase later than the blocks that
+// they fold.
+struct Phases {
+  std::vector<int>
+      of;  // by node index: in which phase a node of the member has its value; -1 outside
+  int count = 1;
+};
+
+class KernelBuilder {
+ public:
+  // Values of nodes of `region` that belong to `phase` are computed; all others are loaded from
+  // their buffers.
+  KernelBuilder(Plan& plan, Storage& storage, const NodeSet& region, const Phases& phases,
+                int phase, TensorType space);
+
+  ValueId value(NodeId id);             // at the visited element
+  ValueId block_sum(NodeId reduction);  // of a BlockReduce, Norm or tensor-wide Reduce: the run's
+  void store(ValueId value, BufferId buffer, std::optional<AxisList> all = std::nullopt);
+  bool empty() const { return kernel_.stores.empty(); }
+  const TensorType& space() const { return kernel_.space; }
+  const Kernel& kernel() const { return kernel_; }
+  // The kernel, with the run width that its statements need. UserError(unsupported) if two widths
+  // would be.
+  Kernel finish();
+
+ private:
+  ValueId add(Statement statement);
+  ValueId compute(PointwiseFn fn, std::vector<ValueId> inputs, DType dtype, NodeId origin);
+  ValueId cast(ValueId value, DType to, NodeId origin);
+  ValueId load(NodeId id);
+  ValueId fold_peers(NodeId id, Fold fold, const AxisList& axes);
+  ValueId layer_norm(NodeId id);
+  ValueId row_reduce(NodeId id, const Reduce& reduce);
+  ValueId fold_of_blocks(NodeId id);
+  ValueId computed(NodeId id);
+  ValueId mean_of_run(ValueId value, DType dtype, const Dim& columns, NodeId origin);
+  Level level_of(const TensorType& type) const;
+  const Statement& at(ValueId id) const { return kernel_.statements[id.index]; }
+
+  Plan& plan_;
+  const Graph& graph_;
+  Storage& storage_;
+  const NodeSet& region_;
+  const Phases& phases_;
+  int phase_;
+  AxisList fold_axes_;  // not empty while the per-peer value of a fold is built
+  Kernel kernel_;
+  std::map<std::pair<int, bool>, ValueId> known_;  // (node, per peer)
+  bool rows_ = false, blocks_ = false;
+};
+
+}  // namespace coconet::plan

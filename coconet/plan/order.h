@@ -1,0 +1,18 @@
+// Derives what a plan must wait for, which buffers peers touch, and which temporaries share memory.
+#pragma once
+
+#include "coconet/plan/plan.h"
+
+namespace coconet::plan {
+
+// Sets Buffer::symmetric, first, last and slot. Temporaries of one size whose lifetimes do not meet
+// share a slot.
+void derive_memory(Plan& plan);
+
+// Sets the lag of the launches of overlapped groups, every launch's waits, and the exit waits.
+// Requires: derive_memory. For each pair of accesses to the same memory by different ranks, one of
+// them a write, the later waits for the earlier, unless both touch only the piece of the rank that
+// acts, under the same slices.
+void derive_waits(Plan& plan);
+
+}  // namespace coconet::plan

@@ -1,0 +1,185 @@
+// The plan: every decision made, none left, symbolic in the sizes. All ranks perform the same
+// launches in the same order; what differs is which piece each works on. Emitters, executor,
+// verifier and simulator read this.
+//
+// Ticks. Performing the plan advances every rank through the same numbered ticks: a launch outside
+// an overlapped group is one tick; the launches of an overlapped group are C ticks each, chunk by
+// chunk, interleaved (see OverlapGroup). A wait is "rank j has done tick t".
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "coconet/graph/graph.h"
+
+namespace coconet::plan {
+
+struct BufferId {
+  int index = -1;
+  bool valid() const { return index >= 0; }
+  friend auto operator<=>(const BufferId&, const BufferId&) = default;
+};
+struct LaunchId {
+  int index = -1;
+  bool valid() const { return index >= 0; }
+  friend auto operator<=>(const LaunchId&, const LaunchId&) = default;
+};
+struct ValueId {
+  int index = -1;
+  bool valid() const { return index >= 0; }
+  friend auto operator<=>(const ValueId&, const ValueId&) = default;
+};
+
+// input and state: the caller's storage; temporary: the plan's own (an output may be either).
+enum class BufferRole { input, state, scalar, temporary };
+
+// One rank's piece of a tensor of `type`, dense.
+struct Buffer {
+  std::string name;
+  TensorType type;
+  BufferRole role = BufferRole::temporary;
+  bool symmetric = false;  // derived: a peer reads or writes it
+  int slot = -1;  // derived: buffers of one slot share memory, their lifetimes being disjoint
+  LaunchId first, last;  // derived lifetime of a temporary: launches that touch it first and last
+};
+
+// --- Kernels ---
+// constant over the launch, over a run (a row or a block), or one an element.
+enum class Level { call, run, element };
+
+// The element of `buffer` at the visited one (of this rank, or of the peer that a fold is at).
+struct Load {
+  BufferId buffer;
+};
+// The fold over the ranks of `axes`, in rank order, of the per-peer value that is its input;
+// accumulated in the accumulator of the statement's dtype, rounded once.
+struct FoldPeers {
+  Fold fold = Fold::sum;
+  AxisList axes;
+};
+// A graph operation on values: Constant, AxisSize, Pointwise, Cast, Dropout or AsPartial.
+struct Compute {
+  Op op;
+};
+// The 16-lane reduction over the run of an element-level value (DESIGN 9).
+struct ReduceRun {
+  Fold fold = Fold::sum;
+};
+// The number of elements of a tensor of this shape, as a value of the statement's dtype.
+struct Count {
+  Shape shape;
+};
+// The fold in order of a whole replicated vector of block sums.
+struct FoldBuffer {
+  BufferId buffer;
+  Fold fold = Fold::sum;
+};
+using Action = std::variant<Load, FoldPeers, Compute, ReduceRun, Count, FoldBuffer>;
+
+struct Statement {
+  Action action;
+  std::vector<ValueId> inputs;
+  DType dtype;
+  Level level = Level::element;
+  bool per_peer =
+      false;  // computed for each peer that a FoldPeers is at, loads reading that peer's buffers
+  NodeId origin;  // the graph node it computes a part of
+};
+
+// Writes a value to this rank's `buffer` or, with `all`, to that of every rank of these axes, at
+// the visited element, run or (call level) once.
+struct Store {
+  ValueId value;
+  BufferId buffer;
+  std::optional<AxisList> all;
+};
+
+// What ends a run: only the piece; the row (last dim); the block of kBlock elements of the global
+// flat index.
+enum class RunWidth { piece, row, block };
+
+// Statements in order, performed for every element of the space.
+struct Kernel {
+  TensorType space;  // shape and layout; its dtype has no meaning
+  RunWidth width = RunWidth::piece;
+  std::vector<Statement> statements;
+  std::vector<Store> stores;
+};
+
+// out = a b, on this rank's pieces; b's dims before the last two, if any, are batches.
+struct MatmulLaunch {
+  BufferId a, b, out;
+};
+
+// out = reduction of `in` over `dims`, any dims, 16 lanes over the reduced index in row-major
+// order; mean divides by the count.
+struct ReduceLaunch {
+  ReduceFn fn = ReduceFn::sum;
+  std::vector<int> dims;
+  BufferId in, out;
+};
+
+using Work = std::variant<Kernel, MatmulLaunch, ReduceLaunch>;
+
+// --- Order ---
+// A rank that performs the waiting launch first waits until the other ranks of `axes` have done
+// `on`: all of it, or, inside one overlapped group, the same chunk of it (`same_chunk`).
+struct Wait {
+  LaunchId on;
+  AxisList axes;
+  bool same_chunk = false;
+  friend bool operator==(const Wait&, const Wait&) = default;
+};
+
+struct Launch {
+  std::string name;  // what a person calls it: "ar", "layer", "ar phase 2"
+  std::vector<NodeId> origins;
+  Where where;
+  Work work;
+  int overlap = -1;         // index in Plan::overlaps, or -1
+  int lag = 0;              // inside an overlapped group: chunk c runs at beat c + lag
+  std::vector<Wait> waits;  // derived
+};
+
+// Launches first..last (adjacent) run chunk by chunk: at beat t, each in order performs chunk t -
+// lag. Chunk c is the c-th piece of the rows of every owner's slice: the whole tensors' launches
+// work on that of all owners, the sliced ones on their own. The number of chunks is knob `knob` of
+// the call.
+struct OverlapGroup {
+  std::string name;
+  LaunchId first, last;
+  Slice slice;    // a range of leading dims
+  AxisList axes;  // whose ranks own the slices
+  int knob = 0;
+};
+
+struct PlanOutput {
+  std::string name;
+  BufferId buffer;
+};
+
+struct Plan {
+  Graph graph;           // what it performs, for names and places
+  std::string schedule;  // its name, or ""
+  std::vector<Buffer> buffers;
+  std::vector<Launch> launches;
+  std::vector<OverlapGroup> overlaps;
+  std::vector<PlanOutput> outputs;
+  std::vector<Wait> exit_waits;  // derived: before a rank may return
+
+  const Buffer& buffer(BufferId id) const { return buffers.at(id.index); }
+  const Launch& launch(LaunchId id) const { return launches.at(id.index); }
+  // The storage of an Input by name; invalid if there is none.
+  BufferId parameter(std::string_view name) const;
+};
+
+// The plan's text: buffers, launches with their statements, waits.
+std::string print(const Plan& plan);
+// Of the printed plan; ranks compare it.
+std::uint64_t hash_of(const Plan& plan);
+
+}  // namespace coconet::plan

@@ -1,0 +1,274 @@
+#include "coconet/plan/region.h"
+
+#include <algorithm>
+
+#include "coconet/plan/kernel_builder.h"
+
+namespace coconet::plan {
+namespace {
+
+bool is_tensor_wide(const Op& op) {
+  if (const Reduce* reduce = std::get_if<Reduce>(&op)) return reduce->dims.empty();
+  return std::holds_alternative<Norm>(op);
+}
+
+// BlockReduce gives its blocks in its own phase; who folds them comes one phase later.
+Phases phases_of(const Graph& graph, const Member& member) {
+  Phases phases{std::vector<int>(graph.size(), -1), 1};
+  for (NodeId id : member.nodes) {
+    const Node& node = graph.node(id);
+    int phase = 0;
+    for (NodeId input : node.inputs) {
+      const NodeId base = base_of(graph, input);
+      phase = std::max({phase, phases.of[base.index], phases.of[input.index]});
+    }
+    bool folds_here = is_tensor_wide(node.op);
+    if (std::holds_alternative<FoldBlocks>(node.op)) {
+      folds_here = phases.of[node.inputs[0].index] >= 0;
+    }
+    phases.of[id.index] = phase + (folds_here ? 1 : 0);
+    phases.count = std::max(phases.count, phases.of[id.index] + 1);
+  }
+  return phases;
+}
+
+// A layout that cuts the tensor among `axes` for a direct all_reduce; the type itself (every rank
+// folds all of it) where a flat cut cannot be had.
+TensorType direct_space(const TensorType& type, const AxisList& axes) {
+  if (type.shape.empty() || !type.layout.axes_that_are<Sliced>().empty()) return type;
+  TensorType out = type;
+  for (int axis : axes) out.layout = out.layout.with(axis, Sliced{Slice::all()});
+  return out;
+}
+
+class RegionLowering {
+ public:
+  RegionLowering(Plan& plan, Storage& storage, const Member& member, bool keep_values)
+      : plan_(plan),
+        graph_(plan.graph),
+        storage_(storage),
+        member_(member),
+        region_(set_of(graph_, member.nodes)),
+        readers_(readers_of(graph_)),
+        phases_(phases_of(graph_, member)),
+        keep_values_(keep_values) {}
+
+  void lower() {
+    const TensorType space = space_of_member();
+    for (int phase = 0; phase < phases_.count; ++phase) {
+      KernelBuilder builder(plan_, storage_, region_, phases_, phase, space);
+      for (NodeId id : member_.nodes) add_stores(builder, id, phase);
+      if (builder.empty()) continue;
+      const std::string suffix =
+          phases_.count > 1 ? " phase " + std::to_string(phase + 1) : std::string();
+      append(builder.finish(), name() + suffix);
+    }
+  }
+
+ private:
+  std::string name() const {
+    if (member_.fused.valid()) return graph_.group(member_.fused).name;
+    return graph_.label(member_.nodes.front());
+  }
+
+  void append(Kernel kernel, std::string name) {
+    Launch launch;
+    launch.name = std::move(name);
+    launch.origins = member_.nodes;
+    launch.where = graph_.node(member_.nodes.back()).where;
+    launch.work = std::move(kernel);
+    plan_.launches.push_back(std::move(launch));
+  }
+
+  // What the kernels of the member iterate over.
+  TensorType space_of_member() const {
+    const TensorType* best = nullptr;
+    for (NodeId id : member_.nodes) {
+      const Node& node = graph_.node(id);
+      if (std::holds_alternative<ReduceScatter>(node.op)) return node.type;
+      if (const auto* reduce = std::get_if<AllReduce>(&node.op)) {
+        return direct_space(node.type, reduce->axes);
+      }
+      if (const auto* send = std::get_if<Broadcast>(&node.op)) {
+        TensorType type = graph_.node(node.inputs[0]).type;
+        for (int axis : send->axes) {
+          if (send->root) type.layout = type.layout.with(axis, Rooted{*send->root});
+        }
+        return type;
+      }
+      const bool inner = std::holds_alternative<AllGather>(node.op) ||
+                         std::holds_alternative<BlockReduce>(node.op) || is_tensor_wide(node.op);
+      const bool row = std::holds_alternative<Reduce>(node.op);
+      const TensorType* type = inner || row ? &graph_.node(node.inputs[0]).type : &node.type;
+      if (is_view(node.op)) continue;
+      if (type->rank() == 1 && type->shape[0].is_blocks() && best) continue;
+      if (!best || rank_of(*type) > rank_of(*best)) best = type;
+    }
+    check(best != nullptr, "a member has something to compute");
+    return *best;
+  }
+
+  // Rank first, then dims that are not a literal 1: keeps a row's results from being the space.
+  static std::pair<int, int> rank_of(const TensorType& type) {
+    int wide = 0;
+    for (const Dim& dim : type.shape) wide += dim.is_one() ? 0 : 1;
+    return {type.rank(), wide};
+  }
+
+  bool read_outside(NodeId id) const {
+    for (NodeId reader : readers_[id.index]) {
+      if (is_view(graph_.node(reader).op)) {
+        if (read_outside(reader)) return true;
+      } else if (!region_[reader.index]) {
+        return true;
+      }
+    }
+    return is_output(graph_, id);
+  }
+
+  bool read_in_later_phase(NodeId id) const {
+    if (graph_.node(id).type.is_scalar()) return false;  // computed again
+    for (NodeId reader : readers_[id.index]) {
+      if (is_view(graph_.node(reader).op) && read_in_later_phase(reader)) return true;
+      if (region_[reader.index] && computing_phase(reader) > phases_.of[id.index] &&
+          !std::holds_alternative<Update>(graph_.node(reader).op)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // The phase in which a node's kernel reads its operands.
+  int computing_phase(NodeId id) const {
+    return phases_.of[id.index] - (is_tensor_wide(graph_.node(id).op) ? 1 : 0);
+  }
+
+  bool stored_by_update(NodeId id) const {
+    for (NodeId reader : readers_[id.index]) {
+      const Node& node = graph_.node(reader);
+      if (std::holds_alternative<Update>(node.op) && node.inputs[1] == id) return true;
+    }
+    return false;
+  }
+
+  void add_stores(KernelBuilder& builder, NodeId id, int phase) {
+    const Node& node = graph_.node(id);
+    if (is_tensor_wide(node.op) && computing_phase(id) == phase) {
+      builder.store(builder.block_sum(id), storage_.blocks(id));
+    }
+    if (phases_.of[id.index] != phase || is_view(node.op)) return;
+    if (std::holds_alternative<Update>(node.op)) return;  // its value stores it
+    if (const auto* gather = std::get_if<AllGather>(&node.op)) {
+      const NodeId from = node.inputs[0];
+      const bool blocks =
+          region_[from.index] && std::holds_alternative<BlockReduce>(graph_.node(from).op);
+      const ValueId value = blocks ? builder.block_sum(from) : builder.value(from);
+      builder.store(value, storage_.buffer(id), gather->axes);
+      return;
+    }
+    if (!read_outside(id) && !read_in_later_phase(id) && !stored_by_update(id) && !keep_values_) {
+      return;
+    }
+    if (std::holds_alternative<BlockReduce>(node.op)) {
+      if (read_outside(id) || keep_values_) {
+        builder.store(builder.block_sum(id), storage_.buffer(id));
+      }
+    } else if (const auto* reduce = std::get_if<AllReduce>(&node.op)) {
+      std::optional<AxisList> all;
+      if (!(builder.space().layout == node.type.layout)) all = reduce->axes;
+      builder.store(builder.value(id), storage_.buffer(id), all);
+    } else if (const auto* send = std::get_if<Broadcast>(&node.op)) {
+      builder.store(builder.value(node.inputs[0]), storage_.buffer(id), send->axes);
+    } else {
+      builder.store(builder.value(id), storage_.buffer(id));
+    }
+  }
+
+  Plan& plan_;
+  const Graph& graph_;
+  Storage& storage_;
+  const Member& member_;
+  NodeSet region_;
+  std::vector<std::vector<NodeId>> readers_;
+  Phases phases_;
+  bool keep_values_;
+};
+
+// The buffer of a value that a launch reads whole: views and constants are copied out first.
+BufferId dense(Plan& plan, Storage& storage, NodeId id) {
+  const Op& op = plan.graph.node(id).op;
+  if (!is_view(op) && !std::holds_alternative<Constant>(op) &&
+      !std::holds_alternative<AxisSize>(op)) {
+    return storage.buffer(id);
+  }
+  const std::string name = "#" + std::to_string(id.index);
+  const BufferId copy = storage.temporary(name, plan.graph.node(id).type);
+  lower_copy(plan, storage, id, copy, "copy of " + plan.graph.label(id));
+  return copy;
+}
+
+bool over_last_dim_only(const Graph& graph, const Node& node, const Reduce& reduce) {
+  const TensorType& operand = graph.node(node.inputs[0]).type;
+  if (reduce.dims != std::vector<int>{operand.rank() - 1}) return false;
+  for (int axis : operand.layout.axes_that_are<Sliced>()) {
+    if (operand.layout.slice(axis).has(operand.rank() - 1)) return false;
+  }
+  return !operand.shape.back().is_one();
+}
+
+Launch launch_of(const Graph& graph, NodeId id, Work work) {
+  Launch launch;
+  launch.name = graph.label(id);
+  launch.origins = {id};
+  launch.where = graph.node(id).where;
+  launch.work = std::move(work);
+  return launch;
+}
+
+}  // namespace
+
+void lower_copy(Plan& plan, Storage& storage, NodeId from, BufferId to, const std::string& name) {
+  const NodeSet nothing = none_of(plan.graph);
+  const Phases phases{std::vector<int>(plan.graph.size(), -1), 1};
+  KernelBuilder builder(plan, storage, nothing, phases, 0, plan.buffer(to).type);
+  builder.store(builder.value(from), to);
+  Launch launch = launch_of(plan.graph, from, builder.finish());
+  launch.name = name;
+  plan.launches.push_back(std::move(launch));
+}
+
+void lower_member(Plan& plan, Storage& storage, const Member& member, bool keep_values) {
+  const Graph& graph = plan.graph;
+  const NodeId only = member.nodes.front();
+  const Node& node = graph.node(only);
+  if (member.nodes.size() == 1) {
+    if (is_view(node.op)) return;
+    if (std::holds_alternative<Update>(node.op)) {
+      if (!storage.needs_copy(only)) return;
+      lower_copy(plan, storage, node.inputs[1], storage.buffer(only), graph.label(only));
+      return;
+    }
+    if (std::holds_alternative<Matmul>(node.op)) {
+      const BufferId a = dense(plan, storage, node.inputs[0]);
+      const BufferId b = dense(plan, storage, node.inputs[1]);
+      plan.launches.push_back(launch_of(graph, only, MatmulLaunch{a, b, storage.buffer(only)}));
+      return;
+    }
+    if (const auto* reduce = std::get_if<Reduce>(&node.op)) {
+      if (!reduce->dims.empty() && !over_last_dim_only(graph, node, *reduce)) {
+        const BufferId in = dense(plan, storage, node.inputs[0]);
+        const ReduceLaunch work{reduce->fn, reduce->dims, in, storage.buffer(only)};
+        plan.launches.push_back(launch_of(graph, only, work));
+        return;
+      }
+    }
+  }
+  RegionLowering(plan, storage, member, keep_values).lower();
+  for (NodeId id : member.nodes) {
+    const Node& update = graph.node(id);
+    if (!std::holds_alternative<Update>(update.op) || !storage.needs_copy(id)) continue;
+    lower_copy(plan, storage, update.inputs[1], storage.buffer(id), graph.label(id));
+  }
+}
+
+}  // namespace coconet::plan

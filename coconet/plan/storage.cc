@@ -1,0 +1,145 @@
+#include "coconet/plan/storage.h"
+
+#include "coconet/graph/walk.h"
+
+namespace coconet::plan {
+
+Storage::Storage(Plan& plan, const std::vector<Unit>& units, bool keep_values)
+    : plan_(plan),
+      keep_values_(keep_values),
+      buffers_(plan.graph.size()),
+      blocks_(plan.graph.size()),
+      stored_by_(plan.graph.size()),
+      copied_(plan.graph.size(), false) {
+  const Graph& graph = plan.graph;
+  for (int i = 0; i < graph.size(); ++i) {
+    const Input* input = std::get_if<Input>(&graph.nodes()[i].op);
+    if (!input) continue;
+    const BufferRole role = input->kind == InputKind::tensor  ? BufferRole::input
+                            : input->kind == InputKind::state ? BufferRole::state
+                                                              : BufferRole::scalar;
+    buffers_[i] = BufferId{static_cast<int>(plan_.buffers.size())};
+    plan_.buffers.push_back({graph.nodes()[i].name, input->type, role, false, -1, {}, {}});
+  }
+  place_updates(units);
+}
+
+void Storage::place_updates(const std::vector<Unit>& units) {
+  const Graph& graph = plan_.graph;
+  std::vector<int> unit_of(graph.size(), -1);
+  for (int u = 0; u < static_cast<int>(units.size()); ++u) {
+    for (const Member& member : units[u].members) {
+      for (NodeId id : member.nodes) unit_of[id.index] = u;
+    }
+  }
+  for (int i = 0; i < graph.size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    if (!std::holds_alternative<Update>(node.op)) continue;
+    buffers_[i] = buffers_[node.inputs[0].index];
+    const NodeId value = node.inputs[1];
+    if (!keep_values_ && in_place(NodeId{i}, unit_of, units)) {
+      stored_by_[value.index] = NodeId{i};
+      buffers_[value.index] = buffers_[i];
+    } else {
+      copied_[i] = true;
+    }
+  }
+}
+
+namespace {
+
+const Member& member_of(const Unit& unit, NodeId id) {
+  for (const Member& member : unit.members) {
+    for (NodeId node : member.nodes) {
+      if (node == id) return member;
+    }
+  }
+  throw InternalError("a node of the unit");
+}
+
+// Nodes from which a kernel reads the element it is at, and no other.
+bool reads_elementwise(const Op& op) {
+  return std::holds_alternative<Pointwise>(op) || std::holds_alternative<Cast>(op) ||
+         std::holds_alternative<Dropout>(op) || std::holds_alternative<Update>(op);
+}
+
+bool has_block_sums(const Graph& graph, const Member& member) {
+  for (NodeId id : member.nodes) {
+    const Op& op = graph.node(id).op;
+    if (std::holds_alternative<BlockReduce>(op) || std::holds_alternative<Norm>(op)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Storage::in_place(NodeId update, const std::vector<int>& unit_of,
+                       const std::vector<Unit>& units) {
+  const Graph& graph = plan_.graph;
+  const NodeId storage = graph.node(update).inputs[0];
+  const NodeId value = graph.node(update).inputs[1];
+  const int at = unit_of[value.index];
+  if (at < 0 || is_view(graph.node(value).op) || stored_by_[value.index].valid()) return false;
+  if (std::holds_alternative<Update>(graph.node(value).op)) return false;
+  const Member& writer = member_of(units[at], value);
+  // A kernel of several phases could write in one and read in a later one, but for a value that
+  // only the last can compute.
+  const bool several_phases = has_block_sums(graph, writer);
+  for (const Output& output : graph.outputs()) {
+    if (base_of(graph, output.node) == storage) return false;
+  }
+  for (int r = 0; r < graph.size(); ++r) {
+    const Node& reader = graph.nodes()[r];
+    if (NodeId{r} == update || is_view(reader.op)) continue;
+    for (NodeId input : reader.inputs) {
+      if (base_of(graph, input) != storage) continue;
+      if (unit_of[r] < at) continue;
+      if (unit_of[r] > at) return false;
+      const Member& member = member_of(units[at], NodeId{r});
+      const bool same_kernel = &member == &writer;
+      const bool same_element =
+          reads_elementwise(reader.op) && reader.type.shape == graph.node(storage).type.shape;
+      if (!same_kernel || !same_element) return false;
+      if (several_phases && !std::holds_alternative<AllGather>(graph.node(value).op) &&
+          !dependencies(graph, set_of(graph, {value}))[r]) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+BufferId Storage::temporary(std::string name, const TensorType& type) {
+  plan_.buffers.push_back({std::move(name), type, BufferRole::temporary, false, -1, {}, {}});
+  return BufferId{static_cast<int>(plan_.buffers.size()) - 1};
+}
+
+BufferId Storage::buffer(NodeId id) {
+  check(!is_view(plan_.graph.node(id).op), "a view has no buffer of its own");
+  if (!buffers_[id.index].valid()) {
+    const Node& node = plan_.graph.node(id);
+    const std::string name = node.name.empty() ? "#" + std::to_string(id.index) : node.name;
+    buffers_[id.index] = temporary(name, node.type);
+  }
+  return buffers_[id.index];
+}
+
+BufferId Storage::blocks(NodeId reduction) {
+  if (!blocks_[reduction.index].valid()) {
+    const std::string name = plan_.buffer(buffer(reduction)).name + ".blocks";
+    blocks_[reduction.index] = temporary(name, block_sums_type(plan_.graph, reduction));
+  }
+  return blocks_[reduction.index];
+}
+
+TensorType block_sums_type(const Graph& graph, NodeId reduction) {
+  const Node& node = graph.node(reduction);
+  if (std::holds_alternative<BlockReduce>(node.op)) return node.type;
+  const TensorType& operand = graph.node(node.inputs[0]).type;
+  const DType wide{accumulator_of(operand.dtype.kind)};
+  return {wide, {Dim::blocks(product_of(operand.shape))}, operand.layout};
+}
+
+bool Storage::needs_copy(NodeId update) const { return copied_[update.index]; }
+
+}  // namespace coconet::plan
