@@ -100,7 +100,6 @@ bool operator==(const Graph& a, const Graph& b);
 class GraphBuilder {
  public:
   explicit GraphBuilder(Header header);
-  // Continues from an existing graph's header; no nodes.
   const Header& header() const { return graph_.header_; }
   const Mesh& mesh() const { return graph_.header_.mesh; }
   const Node& node(NodeId id) const { return graph_.node(id); }
@@ -119,12 +118,16 @@ class GraphBuilder {
   GroupId add_group(Group group);
   bool has_name(std::string_view name) const;  // of a node, group or output
 
-  // The finished graph in canonical order: every unnamed node stands right before the named one
-  // that contains it, and unnamed nodes with several readers or none get names. *forward, if given:
-  // builder ids -> ids of the graph. Verifies it (graph/verify.h).
-  Graph finish(std::vector<NodeId>* forward = nullptr) &&;
+  // The finished graph in canonical order (graph/canonical.h). Unnamed nodes that are read twice or
+  // are outputs get names; unnamed ones that no output, update, group or named node needs are
+  // dropped; groups get the unnamed sub-expressions of their members. *forward, *forward_groups, if
+  // given: builder ids -> ids of the graph. Verifies it (graph/verify.h).
+  Graph finish(std::vector<NodeId>* forward = nullptr,
+               std::vector<GroupId>* forward_groups = nullptr) &&;
 
  private:
+  void name_shared_nodes();
+
   Graph graph_;
 };
 

@@ -38,6 +38,13 @@ struct AxisSize {
   friend bool operator==(const AxisSize&, const AxisSize&) = default;
 };
 
+// size(B*S): a literal whose value, the number of elements, is bound with the dims.
+struct DimSize {
+  Dim dim;
+  DType dtype;
+  friend bool operator==(const DimSize&, const DimSize&) = default;
+};
+
 // --- Computation
 enum class PointwiseFn {
   add,
@@ -185,13 +192,15 @@ struct AsPartial {
   friend bool operator==(const AsPartial&, const AsPartial&) = default;
 };
 
-using Op = std::variant<Input, Constant, AxisSize, Pointwise, Cast, Dropout, Matmul, Reduce, Norm,
-                        LayerNorm, BlockReduce, FoldBlocks, Update, AllReduce, ReduceScatter,
-                        AllGather, ReduceTo, Broadcast, Shard, RootOf, AsPartial>;
+using Op = std::variant<Input, Constant, AxisSize, DimSize, Pointwise, Cast, Dropout, Matmul,
+                        Reduce, Norm, LayerNorm, BlockReduce, FoldBlocks, Update, AllReduce,
+                        ReduceScatter, AllGather, ReduceTo, Broadcast, Shard, RootOf, AsPartial>;
 
 // The word a program writes for it: "add", "all_reduce", "input", ...
 std::string_view name_of(const Op& op);
 
+// A leaf that stands for a number: no inputs, and copied freely for each reader.
+bool is_literal(const Op& op);
 // Moves data between ranks (Shard, RootOf and AsPartial do not).
 bool is_communication(const Op& op);
 // The axes an operation of the communication section names, else empty.

@@ -15,4 +15,7 @@ namespace coconet {
 // say it.
 void verify(const Graph& graph);
 
+// Rule 6 alone, of nodes in any order in which operands stand before their readers.
+void verify_updates(const Graph& graph);
+
 }  // namespace coconet

@@ -1,0 +1,152 @@
+#include "coconet/graph/expand.h"
+
+#include <algorithm>
+
+namespace coconet {
+namespace {
+
+// Adds the nodes of one expansion; they all have the place of what is expanded.
+class Expansion {
+ public:
+  Expansion(GraphBuilder& builder, const Where& where) : builder_(builder), where_(where) {}
+
+  NodeId add(Op op, std::vector<NodeId> inputs) {
+    return builder_.add(std::move(op), std::move(inputs), "", where_);
+  }
+  NodeId pointwise(PointwiseFn fn, std::vector<NodeId> inputs) {
+    return add(Pointwise{fn}, std::move(inputs));
+  }
+  // As it is if it has that dtype.
+  NodeId cast_to(const DType& dtype, NodeId x) {
+    return builder_.type(x).dtype == dtype ? x : add(Cast{dtype}, {x});
+  }
+  // In the dtype in which it accumulates; never a dtype parameter, which may be bound to another.
+  NodeId widened(NodeId x) { return cast_to(accumulator(x), x); }
+  DType accumulator(NodeId x) const { return accumulator_of(builder_.type(x).dtype.kind); }
+  NodeId divided_by_size(NodeId x, const Dim& count) {
+    const NodeId size = add(DimSize{count, builder_.type(x).dtype}, {});
+    return pointwise(PointwiseFn::div, {x, size});
+  }
+  // fold(all_gather(blocks)), in the accumulator's dtype.
+  NodeId folded_blocks(NodeId x, const BlockReduce& blocks) {
+    const AxisList axes = builder_.type(x).layout.axes_that_are<Sliced>();
+    const NodeId sums = add(blocks, {x});
+    return add(FoldBlocks{blocks.fold}, {add(AllGather{axes}, {sums})});
+  }
+  // all_reduce(sum(x, dims)) over the axes that slice the dims.
+  NodeId summed(NodeId x, const std::vector<int>& dims) {
+    const AxisList partial = builder_.type(x).layout.axes_that_are<Partial>();
+    const NodeId sum = add(Reduce{ReduceFn::sum, dims}, {x});
+    AxisList axes = builder_.type(sum).layout.axes_that_are<Partial>();
+    std::erase_if(axes, [&](int axis) {
+      return std::find(partial.begin(), partial.end(), axis) != partial.end();
+    });
+    return axes.empty() ? sum : add(AllReduce{Fold::sum, axes}, {sum});
+  }
+
+ private:
+  GraphBuilder& builder_;
+  const Where& where_;
+};
+
+enum class Cut { none, flat, dims };
+
+// How the slices of `x` cut the dims (no dims: the whole tensor).
+Cut cut_of(const TensorType& x, const std::vector<int>& dims) {
+  Cut cut = Cut::none;
+  for (int axis : x.layout.slice_order()) {
+    const Slice& slice = x.layout.slice(axis);
+    if (slice.flat) return Cut::flat;
+    const bool inside = std::any_of(dims.begin(), dims.end(), [&](int d) { return slice.has(d); });
+    if (dims.empty() || inside) cut = Cut::dims;
+  }
+  return cut;
+}
+
+bool any_partial(const TensorType& x) { return !x.layout.axes_that_are<Partial>().empty(); }
+
+NodeId expand_norm(Expansion e, const TensorType& type, const Norm& op, NodeId x) {
+  NodeId squares;
+  if (cut_of(type, {}) == Cut::flat) {
+    squares = e.folded_blocks(x, {Fold::sum, true});
+  } else {
+    const NodeId wide = e.widened(x);
+    squares = e.summed(e.pointwise(PointwiseFn::mul, {wide, wide}), {});
+  }
+  return e.cast_to(op.out.value_or(type.dtype), e.pointwise(PointwiseFn::sqrt, {squares}));
+}
+
+NodeId expand_reduce(Expansion e, const TensorType& type, const Reduce& op, NodeId x) {
+  NodeId value;
+  if (cut_of(type, op.dims) == Cut::flat) {
+    value = e.folded_blocks(x, {fold_of(op.fn).value_or(Fold::sum), false});
+  } else {
+    value = e.summed(e.widened(x), op.dims);
+  }
+  if (op.fn == ReduceFn::mean) {
+    Shape over = type.shape;
+    if (!op.dims.empty()) {
+      over.clear();
+      for (int d : op.dims) over.push_back(type.shape[d]);
+    }
+    value = e.divided_by_size(value, product_of(over));
+  }
+  return e.cast_to(type.dtype, value);
+}
+
+NodeId expand_layer_norm(Expansion e, const TensorType& type, const std::vector<NodeId>& inputs) {
+  const int last = type.rank() - 1;
+  const NodeId x = e.widened(inputs[0]);
+  const NodeId mean = e.divided_by_size(e.summed(x, {last}), type.shape.back());
+  const NodeId centred = e.pointwise(PointwiseFn::sub, {x, mean});
+  const NodeId squares = e.pointwise(PointwiseFn::mul, {centred, centred});
+  const NodeId variance = e.divided_by_size(e.summed(squares, {last}), type.shape.back());
+  const NodeId scale =
+      e.pointwise(PointwiseFn::rsqrt, {e.pointwise(PointwiseFn::add, {variance, inputs[3]})});
+  const NodeId unit = e.pointwise(PointwiseFn::mul, {centred, scale});
+  const NodeId scaled = e.pointwise(PointwiseFn::mul, {unit, e.widened(inputs[1])});
+  return e.cast_to(type.dtype, e.pointwise(PointwiseFn::add, {scaled, e.widened(inputs[2])}));
+}
+
+// The last node of the expansion; invalid if the operation needs none, or has none and inference
+// says why.
+NodeId expand(GraphBuilder& builder, const Op& op, const std::vector<NodeId>& inputs,
+              const Where& where) {
+  if (inputs.empty()) return {};
+  const TensorType type = builder.type(inputs[0]);
+  const Expansion e(builder, where);
+  if (const Norm* norm = std::get_if<Norm>(&op)) {
+    if (any_partial(type) || cut_of(type, {}) == Cut::none) return {};
+    return expand_norm(e, type, *norm, inputs[0]);
+  }
+  if (const Reduce* reduce = std::get_if<Reduce>(&op)) {
+    const Cut cut = cut_of(type, reduce->dims);
+    const bool whole_of_flat = cut == Cut::flat && reduce->dims.empty();
+    const bool mean_of_dims = cut == Cut::dims && reduce->fn == ReduceFn::mean;
+    if (!whole_of_flat && !mean_of_dims) return {};
+    return expand_reduce(e, type, *reduce, inputs[0]);
+  }
+  if (std::holds_alternative<LayerNorm>(op)) {
+    const bool last_alone =
+        !type.shape.empty() && !any_partial(type) &&
+        std::any_of(
+            type.layout.slice_order().begin(), type.layout.slice_order().end(),
+            [&](int axis) { return type.layout.slice(axis) == Slice::dim(type.rank() - 1); });
+    if (last_alone) return expand_layer_norm(e, type, inputs);
+  }
+  return {};
+}
+
+}  // namespace
+
+NodeId add_visible(GraphBuilder& builder, Op op, std::vector<NodeId> inputs, std::string name,
+                   Where where) {
+  const NodeId last = expand(builder, op, inputs, where);
+  if (!last.valid()) {
+    return builder.add(std::move(op), std::move(inputs), std::move(name), std::move(where));
+  }
+  if (!name.empty()) builder.set_name(last, std::move(name));
+  return last;
+}
+
+}  // namespace coconet

@@ -1,0 +1,125 @@
+#include "coconet/graph/infer.h"
+
+#include "coconet/base/error.h"
+#include "coconet/graph/infer_rules.h"
+
+namespace coconet {
+namespace {
+
+using rules::Call;
+
+TensorType of_input(const Call& call, const Input& op) {
+  rules::need_operands(call, 0);
+  validate(op.type, call.mesh);
+  const bool scalar = op.kind == InputKind::scalar;
+  check(!scalar || (op.type.is_scalar() && op.type.layout.all_replicated()),
+        "a scalar is 0-dimensional and replicated");
+  check(scalar || !op.default_value, "only a scalar has a default");
+  return op.type;
+}
+
+TensorType of_constant(const Call& call, const Constant& op) {
+  rules::need_operands(call, 0);
+  const bool boolean_value = std::holds_alternative<bool>(op.value);
+  if (boolean_value != (op.dtype.kind == DTypeKind::boolean)) {
+    throw UserError(ErrorKind::type, "a literal " +
+                                         std::string(boolean_value ? "true or false" : "number") +
+                                         " meets " + op.dtype.text() +
+                                         "; needed: numbers with numbers, bool with bool; legal: "
+                                         "cast the other operand, or compare it first");
+  }
+  if (std::holds_alternative<double>(op.value) && !is_floating(op.dtype.kind)) {
+    throw UserError(ErrorKind::type, "a literal with a fraction meets " + op.dtype.text() +
+                                         "; needed: a whole number; legal: cast the other operand "
+                                         "to a floating dtype first");
+  }
+  return {op.dtype, {}, Layout(call.mesh.size())};
+}
+
+TensorType of_size(const Call& call, const DType& dtype) {
+  rules::need_operands(call, 0);
+  if (dtype.kind == DTypeKind::boolean) {
+    throw UserError(ErrorKind::type,
+                    "size() is a number but meets bool; legal: cast the other operand first");
+  }
+  return {dtype, {}, Layout(call.mesh.size())};
+}
+
+}  // namespace
+
+TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& mesh) {
+  const Call call{op, inputs, mesh};
+  return std::visit(
+      Overloaded{[&](const Input& o) { return of_input(call, o); },
+                 [&](const Constant& o) { return of_constant(call, o); },
+                 [&](const AxisSize& o) {
+                   check(o.axis >= 0 && o.axis < mesh.size(), "an axis of the mesh");
+                   return of_size(call, o.dtype);
+                 },
+                 [&](const DimSize& o) { return of_size(call, o.dtype); },
+                 [&](const Pointwise& o) { return rules::pointwise(call, o); },
+                 [&](const Cast& o) { return rules::cast(call, o); },
+                 [&](const Dropout&) { return rules::dropout(call); },
+                 [&](const Matmul& o) { return rules::matmul(call, o); },
+                 [&](const Reduce& o) { return rules::reduce(call, o); },
+                 [&](const Norm& o) { return rules::norm(call, o); },
+                 [&](const LayerNorm&) { return rules::layer_norm(call); },
+                 [&](const BlockReduce& o) { return rules::block_reduce(call, o); },
+                 [&](const FoldBlocks& o) { return rules::fold_blocks(call, o); },
+                 [&](const Update&) { return rules::update(call); },
+                 [&](const AllReduce& o) { return rules::all_reduce(call, o); },
+                 [&](const ReduceScatter& o) { return rules::reduce_scatter(call, o); },
+                 [&](const AllGather& o) { return rules::all_gather(call, o); },
+                 [&](const ReduceTo& o) { return rules::reduce_to(call, o); },
+                 [&](const Broadcast& o) { return rules::broadcast(call, o); },
+                 [&](const Shard& o) { return rules::shard(call, o); },
+                 [&](const RootOf& o) { return rules::root_of(call, o); },
+                 [&](const AsPartial& o) { return rules::as_partial(call, o); }},
+      op);
+}
+
+namespace {
+
+struct Wanted {
+  std::string needed;
+  AxisList axes;
+};
+
+Wanted wanted_axes(const Op& op, const Layout& layout) {
+  if (std::holds_alternative<AllGather>(op)) return {"sliced", layout.axes_that_are<Sliced>()};
+  if (const Broadcast* broadcast = std::get_if<Broadcast>(&op)) {
+    if (broadcast->root) return {"local", layout.axes_that_are<Local>()};
+    return {"rooted", layout.axes_that_are<Rooted>()};
+  }
+  if (std::holds_alternative<AllReduce>(op) || std::holds_alternative<ReduceScatter>(op) ||
+      std::holds_alternative<ReduceTo>(op)) {
+    AxisList partial = layout.axes_that_are<Partial>();
+    return {"partial or local",
+            partial.empty() ? layout.axes_that_are<Local>() : std::move(partial)};
+  }
+  return {"replicated", layout.axes_that_are<Replicated>()};
+}
+
+}  // namespace
+
+AxisList only_axes_for(const Op& op, const TensorType& operand, const Mesh& mesh) {
+  if (mesh.size() == 1) return {0};  // inference says what is wrong with it, if anything is
+  const Wanted wanted = wanted_axes(op, operand.layout);
+  if (wanted.axes.size() == 1) return wanted.axes;
+  const std::string word(name_of(op));
+  const std::string found = word + "(" + operand.text(mesh) + ") without an axis: ";
+  if (wanted.axes.empty()) {
+    throw UserError(ErrorKind::type, found + "no axis is " + wanted.needed +
+                                         "; needed: exactly one that is; legal: none here, as "
+                                         "there is nothing for " +
+                                         word + " to do");
+  }
+  std::string choices;
+  for (int axis : wanted.axes)
+    choices += (choices.empty() ? "" : ", ") + text_of_axes(mesh, {axis});
+  throw UserError(ErrorKind::type, found + "several axes are " + wanted.needed +
+                                       "; needed: the axes named; legal: " + choices + " or " +
+                                       text_of_axes(mesh, wanted.axes));
+}
+
+}  // namespace coconet

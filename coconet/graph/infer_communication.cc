@@ -1,0 +1,250 @@
+// Collectives, the free changes of placement, and update.
+#include <algorithm>
+
+#include "coconet/base/error.h"
+#include "coconet/graph/infer_rules.h"
+
+namespace coconet::rules {
+namespace {
+
+void check_axes(const Call& call) {
+  need_operands(call, 1);
+  const AxisList axes = axes_of(call.op);
+  check(!axes.empty(), "a collective names its axes");
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    check(axes[i] >= 0 && axes[i] < call.mesh.size() && (i == 0 || axes[i - 1] < axes[i]),
+          "a collective's axes ascend and are the mesh's");
+  }
+}
+
+bool names(const AxisList& axes, int axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
+
+void need_numbers(const Call& call) {
+  if (call.operands[0].dtype.kind == DTypeKind::boolean) {
+    refuse(call, "found bool, which is not folded over ranks",
+           "cast it first, for example cast(x, i32) with max for any and min for all");
+  }
+}
+
+// Every partial axis that the operation does not reduce has its fold too.
+void need_one_fold(const Call& call, Fold fold) {
+  const AxisList axes = axes_of(call.op);
+  for (int axis : call.operands[0].layout.axes_that_are<Partial>()) {
+    const Fold other = std::get<Partial>(call.at(0, axis)).fold;
+    if (!names(axes, axis) && other != fold) {
+      refuse(call,
+             call.on(axis) + " the value stays partial(" + std::string(name_of(other)) +
+                 "), and folds of two operations do not commute",
+             "reduce " + call.mesh.axes[axis] + " first");
+    }
+  }
+}
+
+[[noreturn]] void refuse_not_reducible(const Call& call, int axis, const Placement& found) {
+  const std::string needed = "; needed: partial or local there";
+  const std::string start = call.on(axis) + " the operand is " + text_of(found);
+  if (std::holds_alternative<Rooted>(found)) {
+    refuse(call, start + ", which one rank holds and nothing remains to fold" + needed,
+           "broadcast(x)");
+  }
+  if (std::holds_alternative<Sliced>(found)) {
+    refuse(call, start + ", where every rank holds other elements" + needed, "all_gather(x)");
+  }
+  refuse(call, start + ": the sum would multiply by N, the number of ranks" + needed,
+         "use it as it is, or as_partial(x, +) to count it once");
+}
+
+// Every named axis is partial(fold) or local.
+void need_reducible(const Call& call, Fold fold) {
+  check_axes(call);
+  need_numbers(call);
+  for (int axis : axes_of(call.op)) {
+    const Placement& found = call.at(0, axis);
+    if (std::holds_alternative<Local>(found)) continue;
+    const Partial* partial = std::get_if<Partial>(&found);
+    if (!partial) refuse_not_reducible(call, axis, found);
+    if (partial->fold != fold) {
+      const std::string name(name_of(partial->fold));
+      refuse(call,
+             call.on(axis) + " the operand is partial(" + name + ") but the fold is " +
+                 std::string(name_of(fold)) + "; needed: the same operation",
+             std::string(name_of(call.op)) + " with " + name);
+    }
+  }
+  need_one_fold(call, fold);
+}
+
+void need_replicated(const Call& call) {
+  check_axes(call);
+  for (int axis : axes_of(call.op)) {
+    const Placement& found = call.at(0, axis);
+    if (std::holds_alternative<Replicated>(found)) continue;
+    std::string legal = "an axis on which it is replicated";
+    if (std::holds_alternative<Sliced>(found)) legal = "all_gather(x) first";
+    if (std::holds_alternative<Rooted>(found)) legal = "broadcast(x) first";
+    if (const Partial* partial = std::get_if<Partial>(&found)) {
+      const std::string fold(name_of(partial->fold));
+      legal = "all_reduce(x, " + fold + ") first, or reduce_scatter(x, " + fold + ", slice)";
+    }
+    refuse(call, call.on(axis) + " the operand is " + text_of(found) + ", needed replicated",
+           legal);
+  }
+}
+
+// Slices the named axes, in mesh order, after all that slice already.
+TensorType sliced_by(const Call& call, const Slice& slice) {
+  TensorType result = call.operands[0];
+  for (int axis : axes_of(call.op)) result.layout = result.layout.with(axis, Replicated{});
+  for (int earlier : result.layout.slice_order()) {
+    const Slice& before = result.layout.slice(earlier);
+    if (slice.overlaps(before) && !slice.covers(before)) {
+      refuse(call,
+             "slice " + slice.text() + " overlaps " + before.text() + " of axis " +
+                 call.mesh.axes[earlier] + " without equalling or containing it",
+             "all_gather axis " + call.mesh.axes[earlier] + " first, or a slice that contains " +
+                 before.text());
+    }
+  }
+  for (int axis : axes_of(call.op)) result.layout = result.layout.with(axis, Sliced{slice});
+  try {
+    validate(result, call.mesh);
+  } catch (const UserError& error) {
+    throw UserError(ErrorKind::type, call.text() + ": " + error.message());
+  }
+  return result;
+}
+
+TensorType placed(const Call& call, const Placement& placement) {
+  TensorType result = call.operands[0];
+  for (int axis : axes_of(call.op)) result.layout = result.layout.with(axis, placement);
+  return result;
+}
+
+}  // namespace
+
+TensorType all_reduce(const Call& call, const AllReduce& op) {
+  need_reducible(call, op.fold);
+  return placed(call, Replicated{});
+}
+
+TensorType reduce_scatter(const Call& call, const ReduceScatter& op) {
+  need_reducible(call, op.fold);
+  return sliced_by(call, op.slice);
+}
+
+TensorType all_gather(const Call& call, const AllGather& op) {
+  check_axes(call);
+  const Layout& layout = call.operands[0].layout;
+  for (int axis : op.axes) {
+    const Placement& found = layout.at(axis);
+    if (std::holds_alternative<Sliced>(found)) continue;
+    std::string legal = "an axis that slices it; it needs no gather here";
+    if (std::holds_alternative<Rooted>(found)) legal = "broadcast(x)";
+    if (std::holds_alternative<Local>(found)) {
+      legal = "broadcast(x, r) of one rank's, or a reduction";
+    }
+    if (const Partial* partial = std::get_if<Partial>(&found)) {
+      legal = "all_reduce(x, " + std::string(name_of(partial->fold)) + ")";
+    }
+    refuse(call, call.on(axis) + " the operand is " + text_of(found) + ", needed sliced", legal);
+  }
+  for (auto axis = layout.slice_order().begin(); axis != layout.slice_order().end(); ++axis) {
+    if (!names(op.axes, *axis)) continue;
+    for (auto later = axis + 1; later != layout.slice_order().end(); ++later) {
+      if (names(op.axes, *later) || !layout.slice(*later).overlaps(layout.slice(*axis))) continue;
+      refuse(call,
+             "axis " + call.mesh.axes[*later] + " cuts the piece that axis " +
+                 call.mesh.axes[*axis] + " left, so it is gathered first",
+             "all_gather over " + call.mesh.axes[*later] + " first, or over both");
+    }
+  }
+  return placed(call, Replicated{});
+}
+
+TensorType reduce_to(const Call& call, const ReduceTo& op) {
+  need_reducible(call, op.fold);
+  check(op.root >= 0, "a root is not negative");
+  return placed(call, Rooted{op.root});
+}
+
+TensorType broadcast(const Call& call, const Broadcast& op) {
+  check_axes(call);
+  for (int axis : op.axes) {
+    const Placement& found = call.at(0, axis);
+    const bool rooted = std::holds_alternative<Rooted>(found);
+    const bool local = std::holds_alternative<Local>(found);
+    if ((rooted && !op.root) || (local && op.root)) continue;
+    const std::string start = call.on(axis) + " the operand is " + text_of(found);
+    if (rooted) refuse(call, start + ", so its root is known", "broadcast(x)");
+    if (local) refuse(call, start + ", so the root must be given", "broadcast(x, r)");
+    refuse(call, start + ", needed rooted, or local with a root given",
+           std::holds_alternative<Sliced>(found) ? "all_gather(x)"
+           : std::holds_alternative<Partial>(found)
+               ? "all_reduce(x, " + std::string(name_of(std::get<Partial>(found).fold)) + ")"
+               : "use it as it is; every rank holds it already");
+  }
+  return placed(call, Replicated{});
+}
+
+TensorType shard(const Call& call, const Shard& op) {
+  need_replicated(call);
+  return sliced_by(call, op.slice);
+}
+
+TensorType root_of(const Call& call, const RootOf& op) {
+  need_replicated(call);
+  check(op.root >= 0, "a root is not negative");
+  return placed(call, Rooted{op.root});
+}
+
+TensorType as_partial(const Call& call, const AsPartial& op) {
+  need_replicated(call);
+  need_numbers(call);
+  need_one_fold(call, op.fold);
+  return placed(call, Partial{op.fold});
+}
+
+TensorType update(const Call& call) {
+  need_operands(call, 2);
+  const TensorType& storage = call.operands[0];
+  const TensorType& value = call.operands[1];
+  if (value.dtype != storage.dtype) {
+    refuse(call,
+           "the new value is " + value.dtype.text() + " and the storage " + storage.dtype.text() +
+               "; needed the storage's dtype",
+           "update(p, cast(e, " + storage.dtype.text() + "))");
+  }
+  if (value.shape != storage.shape) {
+    refuse(call,
+           "the new value has shape " + text_of(value.shape) + " and the storage " +
+               text_of(storage.shape) + "; needed the storage's shape",
+           "a value of exactly that shape");
+  }
+  for (int axis = 0; axis < call.mesh.size(); ++axis) {
+    const Placement& found = value.layout.at(axis);
+    if (found == storage.layout.at(axis)) continue;
+    std::string legal = "declare the storage " + text_of(found);
+    if (storage.layout.is<Replicated>(axis) && value.layout.is<Sliced>(axis)) {
+      legal = "update(p, all_gather(e)), or storage with the value's slice";
+    }
+    if (const Partial* partial = std::get_if<Partial>(&found)) {
+      legal = "update(p, all_reduce(e, " + std::string(name_of(partial->fold)) + "))";
+    }
+    if (storage.layout.is<Sliced>(axis) && value.layout.is<Replicated>(axis)) {
+      legal = "update(p, shard(e, " + storage.layout.slice(axis).text() + "))";
+    }
+    refuse(call,
+           call.on(axis) + " the new value is " + text_of(found) + " and the storage " +
+               text_of(storage.layout.at(axis)) + "; needed the storage's placement",
+           legal);
+  }
+  if (value.layout != storage.layout) {
+    refuse(call, "the new value's slices are cut in another order than the storage's",
+           "slice the value over the same axes in the same order");
+  }
+  return storage;
+}
+
+}  // namespace coconet::rules

@@ -1,0 +1,187 @@
+// Matrix multiplication.
+#include "coconet/base/error.h"
+#include "coconet/graph/infer_rules.h"
+
+namespace coconet::rules {
+namespace {
+
+// What a slice of an operand cuts.
+enum class Part { batch, rows, columns, inner };
+
+struct Shapes {
+  int rank_a = 0, rank_b = 0;
+  int inner_a() const { return rank_a - 1; }
+  int rows_a() const { return rank_a - 2; }
+  int inner_b() const { return rank_b - 2; }
+  int columns_b() const { return rank_b - 1; }
+  bool batched() const { return rank_b > 2; }
+};
+
+void need_dtypes(const Call& call, const Matmul& op) {
+  const DType& a = call.operands[0].dtype;
+  const DType& b = call.operands[1].dtype;
+  if (a != b) {
+    refuse(call,
+           "operands of dtypes " + a.text() + " and " + b.text() +
+               "; needed one dtype, as nothing is promoted silently",
+           "cast(a, " + b.text() + ") or cast(b, " + a.text() + ")");
+  }
+  if (!is_floating(a.kind) || (op.out && !is_floating(op.out->kind))) {
+    refuse(
+        call,
+        "found " + (is_floating(a.kind) ? op.out->text() : a.text()) + ", needed floating dtypes",
+        "f16, bf16, f32, f64");
+  }
+}
+
+Shape shape_of(const Call& call) {
+  const Shape& a = call.operands[0].shape;
+  const Shape& b = call.operands[1].shape;
+  const std::string form = "a[..., m, k] times b[k, n], or b[..., k, n] with a's leading dims";
+  if (a.size() < 2 || b.size() < 2 || (b.size() > 2 && b.size() != a.size())) {
+    refuse(call, "the numbers of dims do not fit", form);
+  }
+  if (a.back() != b[b.size() - 2]) {
+    refuse(call,
+           "the last dim of the first operand is " + a.back().text() +
+               " and the last but one of the second " + b[b.size() - 2].text() +
+               "; needed equal dims",
+           form);
+  }
+  for (std::size_t d = 0; b.size() > 2 && d + 2 < b.size(); ++d) {
+    if (a[d] != b[d]) {
+      refuse(call, "leading dims " + a[d].text() + " and " + b[d].text() + " differ", form);
+    }
+  }
+  Shape out = a;
+  out.back() = b.back();
+  return out;
+}
+
+[[noreturn]] void refuse_range(const Call& call, int operand, const Slice& slice) {
+  const std::string name = operand == 0 ? "a" : "b";
+  refuse(call,
+         "operand " + name + " is sliced" + slice.text() +
+             ", which cuts the contracted dim together with others" +
+             (operand == 1 ? ", or leading dims together with matrix dims" : ""),
+         "all_gather(" + name + ") first, or slice it by rows, by leading dims or by the " +
+             "contracted dim alone");
+}
+
+Part part_of(const Call& call, const Shapes& shapes, int operand, const Slice& slice) {
+  if (slice.flat) refuse_range(call, operand, slice);
+  if (operand == 0) {
+    if (slice == Slice::dim(shapes.inner_a())) return Part::inner;
+    if (slice.last == shapes.inner_a()) refuse_range(call, operand, slice);
+    return slice.last < shapes.rows_a() ? Part::batch : Part::rows;
+  }
+  if (slice == Slice::dim(shapes.inner_b())) return Part::inner;
+  if (slice == Slice::dim(shapes.columns_b())) return Part::columns;
+  if (slice.last >= shapes.inner_b()) refuse_range(call, operand, slice);
+  return Part::batch;
+}
+
+std::string word_of(Part part) {
+  switch (part) {
+    case Part::batch: return "leading dims";
+    case Part::rows: return "rows";
+    case Part::columns: return "columns";
+    case Part::inner: return "the contracted dim";
+  }
+  throw InternalError("a Part outside its enumerators");
+}
+
+[[noreturn]] void refuse_pair(const Call& call, int axis, const std::string& a,
+                              const std::string& b) {
+  refuse(call,
+         call.on(axis) + " the first operand is sliced by " + a + " and the second by " + b +
+             ", so no rank has what it must multiply",
+         "all_gather(a) or all_gather(b) over that axis first, or both sliced by the contracted "
+         "dim, or one replicated");
+}
+
+// Both operands' placements on one axis, at least one of them sliced.
+Placement sliced_pair(const Call& call, const Shapes& shapes, int axis) {
+  const Sliced* a = std::get_if<Sliced>(&call.at(0, axis));
+  const Sliced* b = std::get_if<Sliced>(&call.at(1, axis));
+  const Placement& other = a ? call.at(1, axis) : call.at(0, axis);
+  if (!(a && b) && !std::holds_alternative<Replicated>(other)) {
+    refuse(call,
+           call.on(axis) + " one operand is sliced and the other " + text_of(other) +
+               "; needed: the other sliced to match, or replicated",
+           std::holds_alternative<Partial>(other) ? "reduce the partial operand first"
+                                                  : "all_gather the sliced operand first");
+  }
+  const Part part_a = a ? part_of(call, shapes, 0, a->slice) : Part::rows;
+  const Part part_b = b ? part_of(call, shapes, 1, b->slice) : Part::columns;
+  if (a && b) {
+    const bool inner = part_a == Part::inner && part_b == Part::inner;
+    const bool batch =
+        part_a == Part::batch && part_b == Part::batch && shapes.batched() && a->slice == b->slice;
+    if (inner) return Partial{Fold::sum};
+    if (batch) return *a;
+    refuse_pair(call, axis, word_of(part_a), word_of(part_b));
+  }
+  if ((a ? part_a : part_b) == Part::inner) return Partial{Fold::sum};
+  if (a) return *a;
+  return part_b == Part::columns ? Sliced{Slice::dim(shapes.rank_a - 1)} : *b;
+}
+
+Placement pair(const Call& call, const Shapes& shapes, int axis) {
+  const Placement& a = call.at(0, axis);
+  const Placement& b = call.at(1, axis);
+  if (std::holds_alternative<Sliced>(a) || std::holds_alternative<Sliced>(b)) {
+    return sliced_pair(call, shapes, axis);
+  }
+  const bool partial_a = std::holds_alternative<Partial>(a);
+  const bool partial_b = std::holds_alternative<Partial>(b);
+  if (!partial_a && !partial_b) return joined(call, axis, {a, b});
+  const Placement& partial = partial_a ? a : b;
+  const Placement& other = partial_a ? b : a;
+  if (is_sum(partial) && std::holds_alternative<Replicated>(other)) return partial;
+  refuse(call,
+         call.on(axis) + " the operands are " + text_of(a) + " and " + text_of(b) +
+             "; needed: partial(+) with replicated",
+         "reduce first, for example all_reduce(x, " +
+             std::string(name_of(std::get<Partial>(partial).fold)) + ")");
+}
+
+// Of one operand, the slices that `inner` says cut the contracted dim (moved to dim 0), or the
+// others in the result's dims.
+Layout slices_of(const Call& call, const Shapes& shapes, int operand, bool inner) {
+  const Layout& layout = call.operands[operand].layout;
+  Layout out(layout.axes());
+  for (int axis : layout.slice_order()) {
+    const Slice& slice = layout.slice(axis);
+    const Part part = part_of(call, shapes, operand, slice);
+    if ((part == Part::inner) != inner) continue;
+    Slice in_result = slice;
+    if (part == Part::inner) in_result = Slice::dim(0);
+    if (part == Part::columns) in_result = Slice::dim(shapes.rank_a - 1);
+    out = out.with(axis, Sliced{in_result});
+  }
+  return out;
+}
+
+}  // namespace
+
+TensorType matmul(const Call& call, const Matmul& op) {
+  need_operands(call, 2);
+  need_dtypes(call, op);
+  TensorType result;
+  result.dtype = op.out.value_or(call.operands[0].dtype);
+  result.shape = shape_of(call);
+  const Shapes shapes{call.operands[0].rank(), call.operands[1].rank()};
+  Layout base(call.mesh.size());
+  for (int axis = 0; axis < call.mesh.size(); ++axis) {
+    const Placement placement = pair(call, shapes, axis);
+    if (!std::holds_alternative<Sliced>(placement)) base = base.with(axis, placement);
+  }
+  with_slices(call, Layout(call.mesh.size()),
+              {slices_of(call, shapes, 0, true), slices_of(call, shapes, 1, true)});
+  result.layout = with_slices(
+      call, base, {slices_of(call, shapes, 0, false), slices_of(call, shapes, 1, false)});
+  return result;
+}
+
+}  // namespace coconet::rules

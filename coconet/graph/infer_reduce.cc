@@ -1,0 +1,227 @@
+// Reductions inside a tensor: over dims, tensor-wide, norms, block sums.
+#include <algorithm>
+
+#include "coconet/base/error.h"
+#include "coconet/graph/infer_rules.h"
+
+namespace coconet::rules {
+namespace {
+
+// What a result that keeps the accumulator's precision has: never a dtype parameter, so that it
+// stays right when the parameter is bound anew.
+DType accumulator(const DType& dtype) { return accumulator_of(dtype.kind); }
+
+void need_numbers(const Call& call) {
+  if (call.operands[0].dtype.kind == DTypeKind::boolean) {
+    refuse(call, "found bool, needed numbers", "cast it first, for example cast(x, i32)");
+  }
+}
+
+void need_floating(const Call& call) {
+  const DType& dtype = call.operands[0].dtype;
+  if (!is_floating(dtype.kind)) {
+    refuse(call, "found " + dtype.text() + ", needed a floating dtype",
+           "cast it to f32 or f64 first");
+  }
+}
+
+// A partial operand stays partial under its own reduction; mean is linear as the sum is.
+Placement of_partial(const Call& call, int axis, std::optional<Fold> fold) {
+  const Fold found = std::get<Partial>(call.at(0, axis)).fold;
+  if (fold && *fold == found) return Partial{found};
+  const std::string name(name_of(found));
+  refuse(call,
+         call.on(axis) + " the value is still partial(" + name +
+             "), a fold over the ranks' pieces, and " + std::string(name_of(call.op)) +
+             " of the pieces is not that of their fold",
+         std::string(name_of(call.op)) + "(all_reduce(x, " + name + "))");
+}
+
+void check_dims(const Call& call, const std::vector<int>& dims) {
+  check(std::is_sorted(dims.begin(), dims.end()) &&
+            std::adjacent_find(dims.begin(), dims.end()) == dims.end(),
+        "reduced dims ascend, each once");
+  for (int d : dims) {
+    if (d < 0 || d >= call.operands[0].rank()) {
+      refuse(
+          call, "there is no dim " + std::to_string(d),
+          "the dims of the operand, numbered 0 to " + std::to_string(call.operands[0].rank() - 1));
+    }
+  }
+}
+
+Placement of_slice(const Call& call, const Reduce& op, int axis) {
+  const Slice& slice = call.operands[0].layout.slice(axis);
+  const auto reduced = [&](int d) {
+    return op.dims.empty() || std::find(op.dims.begin(), op.dims.end(), d) != op.dims.end();
+  };
+  if (slice.flat) {
+    if (op.dims.empty()) {
+      refuse(call,
+             call.on(axis) +
+                 " the operand is sliced(*), and a fold of the ranks' sums would "
+                 "depend on their number",
+             "fold(all_gather(block_sums(x))), which a program gets when it writes " +
+                 std::string(name_of(op.fn)) + "(x)");
+    }
+    refuse(call,
+           call.on(axis) +
+               " the operand is sliced(*), whose pieces do not follow the dims; "
+               "needed: whole, or sliced by dims",
+           "all_gather it first, reduce over all of it, or slice it by dims that are not reduced");
+  }
+  int inside = 0;
+  for (int d = slice.first; d <= slice.last; ++d) inside += reduced(d) ? 1 : 0;
+  if (inside == 0) return Sliced{slice};
+  if (inside < slice.last - slice.first + 1) {
+    refuse(call,
+           call.on(axis) + " slice " + slice.text() +
+               " takes dims as one index, of which only some are reduced",
+           "reduce over all of them, or all_gather first");
+  }
+  if (op.fn == ReduceFn::mean) {
+    refuse(call,
+           call.on(axis) + " the mean is over dims that are sliced" + slice.text() +
+               ", so it needs a collective",
+           "all_reduce(sum(x, dims), +) / size(dims), which a program gets when it writes mean");
+  }
+  return Partial{*fold_of(op.fn)};
+}
+
+}  // namespace
+
+TensorType reduce(const Call& call, const Reduce& op) {
+  need_operands(call, 1);
+  const TensorType& x = call.operands[0];
+  op.fn == ReduceFn::mean ? need_floating(call) : need_numbers(call);
+  check_dims(call, op.dims);
+  TensorType result{x.dtype, {}, Layout(call.mesh.size())};
+  if (!op.dims.empty()) {
+    result.shape = x.shape;
+    for (int d : op.dims) result.shape[d] = Dim(1);
+  }
+  const std::optional<Fold> fold = op.fn == ReduceFn::mean ? Fold::sum : fold_of(op.fn);
+  // Slices in the order in which they cut; the others after.
+  AxisList order = x.layout.slice_order();
+  for (int axis = 0; axis < call.mesh.size(); ++axis) {
+    if (!x.layout.is<Sliced>(axis)) order.push_back(axis);
+  }
+  for (int axis : order) {
+    Placement placement = x.layout.at(axis);
+    if (x.layout.is<Sliced>(axis)) placement = of_slice(call, op, axis);
+    if (x.layout.is<Partial>(axis)) placement = of_partial(call, axis, fold);
+    result.layout = result.layout.with(axis, placement);
+  }
+  validate(result, call.mesh);
+  return result;
+}
+
+TensorType norm(const Call& call, const Norm& op) {
+  need_operands(call, 1);
+  need_floating(call);
+  const TensorType& x = call.operands[0];
+  if (op.out && !is_floating(op.out->kind)) {
+    refuse(call, "out is " + op.out->text() + ", needed a floating dtype", "out=f32");
+  }
+  for (int axis = 0; axis < call.mesh.size(); ++axis) {
+    if (x.layout.is<Partial>(axis)) of_partial(call, axis, std::nullopt);
+    if (x.layout.is<Sliced>(axis)) {
+      refuse(call, call.on(axis) + " the operand is sliced, so the norm needs a collective",
+             "sqrt(fold(all_gather(block_squares(x)))) of sliced(*), sqrt(all_reduce(sum(x * x), "
+             "+)) of other slices, which a program gets when it writes norm(x)");
+    }
+  }
+  return {op.out.value_or(x.dtype), {}, x.layout};
+}
+
+TensorType layer_norm(const Call& call) {
+  need_operands(call, 4);
+  need_floating(call);
+  const TensorType& x = call.operands[0];
+  if (x.shape.empty()) refuse(call, "a scalar has no last dim", "a tensor of one dim or more");
+  for (int i = 1; i <= 2; ++i) {
+    const TensorType& weight = call.operands[i];
+    const std::string name = i == 1 ? "gamma" : "beta";
+    if (weight.dtype != x.dtype || weight.shape != Shape{x.shape.back()}) {
+      refuse(call,
+             name + " is " + weight.text(call.mesh) + ", needed " + x.dtype.text() +
+                 text_of(Shape{x.shape.back()}),
+             "weights over the last dim in the operand's dtype");
+    }
+  }
+  const TensorType& eps = call.operands[3];
+  if (!eps.is_scalar() || eps.dtype != accumulator(x.dtype)) {
+    refuse(call,
+           "eps is " + eps.text(call.mesh) + ", needed a scalar of " + accumulator(x.dtype).text() +
+               ", in which the norm is computed",
+           "a literal, or a scalar of that dtype");
+  }
+  Layout base(call.mesh.size());
+  for (int axis = 0; axis < call.mesh.size(); ++axis) {
+    if (x.layout.is<Partial>(axis)) of_partial(call, axis, std::nullopt);
+    if (x.layout.is<Sliced>(axis) && x.layout.slice(axis).has(x.rank() - 1)) {
+      refuse(call,
+             call.on(axis) + " the operand is sliced" + x.layout.slice(axis).text() +
+                 ", which cuts the last dim, over which the norm goes",
+             "all_gather it first, or slice it by its rows");
+    }
+    std::vector<Placement> at = {x.layout.at(axis)};
+    for (int i = 1; i <= 3; ++i) {
+      if (std::holds_alternative<Partial>(call.at(i, axis)) ||
+          std::holds_alternative<Sliced>(call.at(i, axis))) {
+        refuse(call,
+               call.on(axis) + " gamma, beta or eps is " + text_of(call.at(i, axis)) +
+                   ", needed replicated",
+               "all_gather or all_reduce it first");
+      }
+      at.push_back(call.at(i, axis));
+    }
+    const Placement placement = joined(call, axis, at);
+    if (!std::holds_alternative<Sliced>(placement)) base = base.with(axis, placement);
+  }
+  return {x.dtype, x.shape, with_slices(call, base, {x.layout})};
+}
+
+TensorType block_reduce(const Call& call, const BlockReduce& op) {
+  need_operands(call, 1);
+  op.of_squares ? need_floating(call) : need_numbers(call);
+  check(!op.of_squares || op.fold == Fold::sum, "squares are summed");
+  const TensorType& x = call.operands[0];
+  TensorType result{
+      accumulator(x.dtype), {Dim::blocks(product_of(x.shape))}, Layout(call.mesh.size())};
+  for (int axis : x.layout.slice_order()) {
+    if (!x.layout.slice(axis).flat) {
+      refuse(call,
+             call.on(axis) + " the operand is sliced" + x.layout.slice(axis).text() +
+                 ", whose pieces are no whole blocks of the flat index",
+             "slices (*) only, or all_gather that axis first");
+    }
+    result.layout = result.layout.with(axis, Sliced{Slice::dim(0)});
+  }
+  for (int axis = 0; axis < call.mesh.size(); ++axis) {
+    if (x.layout.is<Sliced>(axis)) continue;
+    Placement placement = x.layout.at(axis);
+    if (x.layout.is<Partial>(axis)) {
+      placement = of_partial(call, axis, op.of_squares ? std::nullopt : std::optional(op.fold));
+    }
+    result.layout = result.layout.with(axis, placement);
+  }
+  return result;
+}
+
+TensorType fold_blocks(const Call& call, const FoldBlocks& op) {
+  need_operands(call, 1);
+  need_numbers(call);
+  const TensorType& x = call.operands[0];
+  if (x.rank() != 1) refuse(call, "needed a vector of block sums", "fold(block_sums(x))");
+  for (int axis = 0; axis < call.mesh.size(); ++axis) {
+    if (x.layout.is<Partial>(axis)) of_partial(call, axis, op.fold);
+    if (x.layout.is<Sliced>(axis)) {
+      refuse(call, call.on(axis) + " the block sums are sliced, needed all of them",
+             "fold(all_gather(x))");
+    }
+  }
+  return {x.dtype, {}, x.layout};
+}
+
+}  // namespace coconet::rules

@@ -1,0 +1,143 @@
+#include "coconet/graph/infer_rules.h"
+
+#include <algorithm>
+
+#include "coconet/base/error.h"
+
+namespace coconet::rules {
+
+std::string Call::text() const {
+  const Pointwise* pointwise = std::get_if<Pointwise>(&op);
+  const std::string symbol(pointwise ? symbol_of(pointwise->fn) : "");
+  if (!symbol.empty() && operands.size() == 2) {
+    return operands[0].text(mesh) + " " + symbol + " " + operands[1].text(mesh);
+  }
+  std::string out(name_of(op));
+  out += '(';
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    out += (i > 0 ? ", " : "") + operands[i].text(mesh);
+  }
+  return out + ")" + (axes_of(op).empty() ? "" : text_of_axes(mesh, axes_of(op)));
+}
+
+std::string Call::on(int axis) const { return "on axis " + mesh.axes[axis]; }
+
+const Placement& Call::at(int operand, int axis) const { return operands[operand].layout.at(axis); }
+
+void refuse(const Call& call, const std::string& why, const std::string& legal) {
+  throw UserError(ErrorKind::type, call.text() + ": " + why + "; legal: " + legal);
+}
+
+void need_operands(const Call& call, int count) {
+  check(static_cast<int>(call.operands.size()) == count, "an operation has all its operands");
+}
+
+bool is_sum(const Placement& placement) {
+  const Partial* partial = std::get_if<Partial>(&placement);
+  return partial && partial->fold == Fold::sum;
+}
+
+Layout moved(const Layout& layout, int offset) {
+  Layout out(layout.axes());
+  for (int axis : layout.slice_order()) {
+    Slice slice = layout.slice(axis);
+    if (!slice.flat) {
+      slice.first += offset;
+      slice.last += offset;
+    }
+    out = out.with(axis, Sliced{slice});
+  }
+  for (int axis = 0; axis < layout.axes(); ++axis) {
+    if (!layout.is<Sliced>(axis)) out = out.with(axis, layout.at(axis));
+  }
+  return out;
+}
+
+namespace {
+
+// The axes that cut before `axis` and overlap its slice; empty if the layout does not slice it.
+AxisList cut_before(const Layout& layout, int axis) {
+  AxisList out;
+  for (int earlier : layout.slice_order()) {
+    if (earlier == axis) {
+      std::sort(out.begin(), out.end());
+      return out;
+    }
+    if (layout.is<Sliced>(axis) && layout.slice(earlier).overlaps(layout.slice(axis))) {
+      out.push_back(earlier);
+    }
+  }
+  return {};
+}
+
+[[noreturn]] void refuse_lists(const Call& call, int axis) {
+  refuse(call,
+         "the slices overlap, and axis " + call.mesh.axes[axis] +
+             " does not cut the same piece in every operand; needed: the list of axes that slice "
+             "one operand equals that of the result or begins it",
+         "all_gather the operand whose list differs over that axis first, or slice it over the "
+         "same axes in the same order");
+}
+
+// An axis not yet placed, all of whose predecessors in every operand are; -1 if there is none.
+int next_axis(const Layout& placed, const std::vector<Layout>& operands) {
+  for (int axis = 0; axis < placed.axes(); ++axis) {
+    if (placed.is<Sliced>(axis)) continue;
+    bool sliced = false;
+    bool ready = true;
+    for (const Layout& operand : operands) {
+      sliced = sliced || operand.is<Sliced>(axis);
+      for (int earlier : cut_before(operand, axis)) ready = ready && placed.is<Sliced>(earlier);
+    }
+    if (sliced && ready) return axis;
+  }
+  return -1;
+}
+
+}  // namespace
+
+Layout with_slices(const Call& call, Layout base, const std::vector<Layout>& operands) {
+  for (int axis = next_axis(base, operands); axis >= 0; axis = next_axis(base, operands)) {
+    for (const Layout& operand : operands) {
+      if (!operand.is<Sliced>(axis)) continue;
+      for (int earlier : base.slice_order()) {
+        if (base.slice(earlier).overlaps(operand.slice(axis)) &&
+            !operand.slice(axis).covers(base.slice(earlier))) {
+          refuse_lists(call, axis);
+        }
+      }
+      base = base.with(axis, operand.at(axis));
+      break;
+    }
+  }
+  for (const Layout& operand : operands) {
+    for (int axis : operand.slice_order()) {
+      if (!base.is<Sliced>(axis) || cut_before(base, axis) != cut_before(operand, axis)) {
+        refuse_lists(call, axis);
+      }
+    }
+  }
+  return base;
+}
+
+Placement joined(const Call& call, int axis, const std::vector<Placement>& at) {
+  Placement result = Replicated{};
+  for (const Placement& placement : at) {
+    if (std::holds_alternative<Replicated>(placement) || placement == result) continue;
+    if (!std::holds_alternative<Replicated>(result)) {
+      const bool slices =
+          std::holds_alternative<Sliced>(placement) && std::holds_alternative<Sliced>(result);
+      refuse(call,
+             call.on(axis) + " one operand is " + text_of(result) + " and another " +
+                 text_of(placement) + " (dims counted in the result); needed: " +
+                 (slices ? "the same slice" : "the same placement") +
+                 " in every operand that is not replicated there",
+             slices ? "all_gather one operand first, or slice both over the same dims"
+                    : "bring the operands to one placement first, or make one replicated");
+    }
+    result = placement;
+  }
+  return result;
+}
+
+}  // namespace coconet::rules

@@ -1,0 +1,137 @@
+#include "coconet/graph/verify.h"
+
+#include <algorithm>
+#include <set>
+
+#include "coconet/graph/infer.h"
+#include "coconet/graph/walk.h"
+
+namespace coconet {
+namespace {
+
+void verify_nodes(const Graph& graph) {
+  for (int i = 0; i < graph.size(); ++i) {
+    const Node& node = graph.node({i});
+    std::vector<TensorType> types;
+    for (NodeId input : node.inputs) {
+      check(input.valid() && input.index < i, "inputs stand before their readers");
+      types.push_back(graph.node(input).type);
+    }
+    check(infer(node.op, types, graph.mesh()) == node.type, "every type is what inference gives");
+  }
+}
+
+void verify_names(const Graph& graph) {
+  std::set<std::string> names;
+  std::vector<int> uses(graph.size(), 0);
+  for (const Node& node : graph.nodes()) {
+    for (NodeId input : node.inputs) ++uses[input.index];
+    if (!node.name.empty()) check(names.insert(node.name).second, "names are unique");
+  }
+  for (const Group& group : graph.groups()) {
+    check(!group.name.empty() && names.insert(group.name).second, "names of groups are unique");
+  }
+  for (int i = 0; i < graph.size(); ++i) {
+    check(!graph.node({i}).name.empty() || uses[i] == 1, "an unnamed node has one reader");
+  }
+  std::set<std::string> outputs;
+  for (const Output& output : graph.outputs()) {
+    check(outputs.insert(output.name).second, "outputs have names of their own");
+    check(output.node.valid() && output.node.index < graph.size(), "an output exists");
+    const NodeId namesake = graph.find(output.name);
+    check(!namesake.valid() || namesake == output.node, "a name denotes one value");
+  }
+}
+
+void verify_members(const Graph& graph) {
+  NodeSet seen = none_of(graph);
+  std::vector<bool> seen_groups(graph.groups().size(), false);
+  for (int g = 0; g < static_cast<int>(graph.groups().size()); ++g) {
+    const Group& group = graph.group({g});
+    check(!group.nodes.empty() || !group.groups.empty(), "a group has members");
+    check(group.groups.empty() || group.kind == GroupKind::overlapped,
+          "only an overlapped group holds groups");
+    for (NodeId id : group.nodes) {
+      check(id.valid() && id.index < graph.size(), "members of a group exist");
+      check(!seen[id.index], "a node is in one group at most");
+      check(!std::holds_alternative<Input>(graph.node(id).op), "an input is in no group");
+      seen[id.index] = true;
+    }
+    for (GroupId id : group.groups) {
+      check(id.valid() && id.index < g, "member groups stand before the group");
+      check(!seen_groups[id.index], "a group is in one group at most");
+      seen_groups[id.index] = true;
+    }
+    const NodeSet closed = with_subexpressions(graph, group.nodes);
+    check(list_of(closed) == group.nodes, "a group has its members' unnamed sub-expressions");
+  }
+}
+
+// In canonical order the members of a group are one run of nodes; as operands stand before their
+// readers, no path leaves a run and returns, and runs are in no cycle.
+void verify_groups(const Graph& graph) {
+  std::vector<NodeSet> members;
+  for (const Group& group : graph.groups()) {
+    NodeSet set = set_of(graph, group.nodes);
+    for (GroupId inner : group.groups) {
+      for (NodeId id : list_of(members[inner.index])) set[id.index] = true;
+    }
+    const std::vector<NodeId> run = list_of(set);
+    check(run.back().index - run.front().index + 1 == static_cast<int>(run.size()),
+          "the members of a group stand together, so it is convex");
+    members.push_back(std::move(set));
+  }
+}
+
+}  // namespace
+
+void verify_updates(const Graph& graph) {
+  std::vector<int> update_of(graph.size(), -1);
+  for (int i = 0; i < graph.size(); ++i) {
+    const Node& node = graph.node({i});
+    if (!std::holds_alternative<Update>(node.op)) continue;
+    const NodeId storage = node.inputs[0];
+    const Node& target = graph.node(storage);
+    const Input* input = std::get_if<Input>(&target.op);
+    if (!input || input->kind == InputKind::scalar) {
+      throw UserError(ErrorKind::type,
+                      graph.label({i}) + " updates " + graph.label(storage) +
+                          ", which is no storage; only an input or a state can be updated",
+                      node.where);
+    }
+    if (update_of[storage.index] >= 0) {
+      throw UserError(ErrorKind::type,
+                      target.name + " is updated twice, by " +
+                          graph.label({update_of[storage.index]}) + " and by " + graph.label({i}) +
+                          "; storage has one update: compute the last value and update once",
+                      node.where);
+    }
+    update_of[storage.index] = i;
+  }
+  for (int s = 0; s < graph.size(); ++s) {
+    if (update_of[s] < 0) continue;
+    NodeSet late = dependents(graph, set_of(graph, {NodeId{update_of[s]}}));
+    for (int i = update_of[s] + 1; i < graph.size(); ++i) {
+      const Node& node = graph.node({i});
+      const bool reads =
+          std::find(node.inputs.begin(), node.inputs.end(), NodeId{s}) != node.inputs.end();
+      if (!late[i] || !reads) continue;
+      const std::string update = graph.label({update_of[s]});
+      throw UserError(ErrorKind::type,
+                      graph.label({i}) + " reads the old value of " + graph.node({s}).name +
+                          " but depends on its update " + update + ", which overwrites it; read " +
+                          update + ", or compute what needs the old value before the update",
+                      node.where);
+    }
+  }
+}
+
+void verify(const Graph& graph) {
+  verify_nodes(graph);
+  verify_names(graph);
+  verify_members(graph);
+  verify_groups(graph);
+  verify_updates(graph);
+}
+
+}  // namespace coconet
