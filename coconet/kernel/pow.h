@@ -3,7 +3,7 @@
 // Special values as in C99 (Annex F): pow(x, 0) = 1 and pow(1, y) = 1 for every x and y, NaN too;
 // pow(-1, +-inf) = 1; a negative finite base with an exponent that is not an integer gives NaN;
 // zeros and infinities keep the sign of an odd power.
-// Bounds in units in the last place: float POWF, double POWD (on samples).
+// Bounds in units in the last place of the exact result: float 0.51, double 0.60 (on samples).
 #pragma once
 
 #include <cstdint>
@@ -133,13 +133,14 @@ COCONET_HD COCONET_INLINE double pow(double x, std::int32_t y) {
 
 // Wrapping. A negative exponent is the truncated 1 / x^-y: 1 for x = 1, +-1 for x = -1, 0 otherwise
 // (0 for x = 0 too, as integer division by zero gives 0).
-template <class I, std::enable_if_t<std::is_integral_v<I>, int> = 0>
-COCONET_HD constexpr I pow(I x, std::type_identity_t<I> y) {
+template <class I, class J,
+          std::enable_if_t<std::is_integral_v<I> && std::is_integral_v<J>, int> = 0>
+COCONET_HD constexpr I pow(I x, J y) {
   using U = std::make_unsigned_t<I>;
   if (y < 0) return x == 1 ? I{1} : x == -1 ? ((y & 1) != 0 ? I{-1} : I{1}) : I{0};
   U result = 1;
   U base = static_cast<U>(x);
-  for (U left = static_cast<U>(y); left != 0; left >>= 1) {
+  for (auto left = static_cast<std::make_unsigned_t<J>>(y); left != 0; left >>= 1) {
     if ((left & 1) != 0) result *= base;
     base *= base;
   }
