@@ -44,6 +44,11 @@ std::size_t segment_bytes(std::size_t data_bytes) {
   return (data_bytes + kDataOffset + kHugePage - 1) / kHugePage * kHugePage;
 }
 
+std::shared_ptr<void> map_private(std::size_t bytes) {
+  const std::size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  return map_aligned(whole, -1, MAP_PRIVATE | MAP_ANONYMOUS).memory;
+}
+
 FileDescriptor make_segment_file(std::size_t bytes) {
   check(bytes % kHugePage == 0, "a segment is a multiple of 2 MiB");
   FileDescriptor file(memfd_create("coconet-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));

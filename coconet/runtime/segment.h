@@ -69,6 +69,9 @@ class Segment {
   std::shared_ptr<void> memory_;  // unmaps
 };
 
+// Memory of this process alone, zero, at a 2 MiB boundary. UserError if there is not enough.
+std::shared_ptr<void> map_private(std::size_t bytes);
+
 // A sealed memfd of `bytes` (a multiple of 2 MiB), its pages reserved. UserError when there is not
 // enough memory.
 FileDescriptor make_segment_file(std::size_t bytes);

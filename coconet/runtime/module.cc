@@ -1,0 +1,46 @@
+#include "coconet/runtime/module.h"
+
+#include <dlfcn.h>
+
+#include "coconet/base/error.h"
+
+namespace coconet::runtime {
+
+LoadedModule::LoadedModule(const std::filesystem::path& library, std::uint64_t plan_hash) {
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(ErrorKind::runtime, "cannot load the module " + library.string() + ": " + why);
+  };
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) refuse(dlerror());
+  library_ = std::shared_ptr<void>(handle, [](void* open) { dlclose(open); });
+  module_ = static_cast<const kernel::Module*>(dlsym(handle, "coconet_module"));
+  if (module_ == nullptr) refuse("it does not export coconet_module");
+  if (module_->abi_version != kernel::kAbiVersion) {
+    refuse("it is of version " + std::to_string(module_->abi_version) + ", needed is version " +
+           std::to_string(kernel::kAbiVersion));
+  }
+  if (module_->plan_hash != plan_hash) {
+    refuse("it was made for plan " + std::to_string(module_->plan_hash) + ", needed is plan " +
+           std::to_string(plan_hash));
+  }
+}
+
+void run_call(Communicator& communicator, const kernel::Module& module,
+              const CallArguments& arguments) {
+  check(arguments.address.size() == static_cast<std::size_t>(module.buffers) *
+                                        static_cast<std::size_t>(communicator.ranks()),
+        "a call has an address for each buffer of each rank");
+  kernel::Call call = communicator.enter_call(module.plan_hash, arguments.inputs_hash);
+  call.mesh_sizes = arguments.mesh_sizes.data();
+  call.dims = arguments.dims.data();
+  call.knobs = arguments.knobs.data();
+  call.seed = arguments.seed;
+  call.address = arguments.address.data();
+  std::int64_t steps = 0;
+  const kernel::Status status = module.run(call, &steps);
+  communicator.raise_failure();
+  check(status == kernel::kOk, "a module fails only with an error of the communicator");
+  communicator.leave_call(steps);
+}
+
+}  // namespace coconet::runtime

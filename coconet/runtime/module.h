@@ -1,0 +1,42 @@
+// A generated module, loaded; and one call of it by one rank.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "coconet/kernel/call.h"
+#include "coconet/runtime/communicator.h"
+
+namespace coconet::runtime {
+
+// Unloads the library when the last copy goes. Ranks that are threads share one; processes may
+// load it before or after the fork.
+class LoadedModule {
+ public:
+  // UserError(runtime) if it is no module, or one of another version or of another plan.
+  LoadedModule(const std::filesystem::path& library, std::uint64_t plan_hash);
+
+  const kernel::Module& module() const { return *module_; }
+
+ private:
+  std::shared_ptr<void> library_;
+  const kernel::Module* module_ = nullptr;
+};
+
+// What a Call needs beyond the communicator's part; see kernel::Call.
+struct CallArguments {
+  std::span<const int> mesh_sizes;
+  std::span<const std::int64_t> dims;
+  std::span<const std::int64_t> knobs;
+  std::uint64_t seed = 0;
+  std::uint64_t inputs_hash = 0;
+  std::span<void* const> address;  // module.buffers * ranks
+};
+
+// Enters the call, performs the module's steps and leaves. Throws what stopped it.
+void run_call(Communicator& communicator, const kernel::Module& module,
+              const CallArguments& arguments);
+
+}  // namespace coconet::runtime

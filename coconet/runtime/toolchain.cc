@@ -1,0 +1,169 @@
+#include "coconet/runtime/toolchain.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
+
+#include "coconet/base/error.h"
+#include "coconet/runtime/content_hash.h"
+#include "coconet/runtime/subprocess.h"
+#include "coconet_paths.h"
+
+namespace coconet::runtime {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// None of these changes a value. -fno-math-errno: sqrt is the instruction, without a call that sets
+// errno. -fno-trapping-math: floating-point exceptions are not observed, so that branches may
+// become selections. -ffp-contract=off: no fused multiply-add but where the text has one.
+constexpr const char* kFlags =
+    "-std=c++20 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math -fPIC "
+    "-shared -pthread";
+// Else a library with a static variable of an inline function could never be unloaded.
+constexpr const char* kGccFlag = "-fno-gnu-unique";
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> out;
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+std::string text_of(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+struct Compiler {
+  std::vector<std::string> words;
+  std::string macros;  // its predefined ones: version and CPU features
+};
+
+// Predefined macros under -march=native; "" if it does not work, with the reason in `failure`.
+std::string macros_of(std::vector<std::string> command, std::string& failure) {
+  const std::string name = command[0];
+  for (const char* word : {"-march=native", "-dM", "-E", "-x", "c++", "/dev/null"}) {
+    command.emplace_back(word);
+  }
+  try {
+    const ProcessResult result = run_process(command);
+    if (result.succeeded() && !result.output.empty()) return result.output;
+    failure += "\n  " + name + ": " + result.output;
+  } catch (const UserError& error) {
+    failure += "\n  " + error.message();
+  }
+  return "";
+}
+
+Compiler find_compiler(const std::string& chosen) {
+  std::vector<std::string> candidates;
+  if (!chosen.empty()) {
+    candidates = {chosen};
+  } else if (const std::string cxx = variable("CXX"); !cxx.empty()) {
+    candidates = {cxx};
+  } else {
+    candidates = {kHostCompiler, "g++", "clang++"};
+  }
+  std::string failure;
+  for (const std::string& candidate : candidates) {
+    const std::vector<std::string> words = words_of(candidate);
+    if (words.empty()) continue;
+    const std::string macros = macros_of(words, failure);
+    if (!macros.empty()) return {words, macros};
+  }
+  throw UserError(
+      ErrorKind::runtime,
+      "there is no C++ compiler that works; needed is g++ or clang++ with C++20 in PATH, "
+      "or CXX set to one. Tried:" +
+          failure);
+}
+
+fs::path find_include_dir(fs::path chosen) {
+  if (chosen.empty()) chosen = variable("COCONET_INCLUDE");
+  if (chosen.empty()) chosen = kSourceDir;
+  if (fs::exists(chosen / "coconet" / "kernel" / "call.h")) return chosen;
+  throw UserError(ErrorKind::runtime,
+                  "the kernel headers are not in " + chosen.string() +
+                      "; COCONET_INCLUDE must name the directory that holds coconet/kernel");
+}
+
+void add_headers(ContentHash& hash, const fs::path& directory) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".h") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files) {
+    hash.add(fs::relative(file, directory).string()).add(read_file(file));
+  }
+}
+
+[[noreturn]] void report(const ProcessResult& result, const std::string& command,
+                         const fs::path& source) {
+  if (result.signal != 0) {
+    throw UserError(ErrorKind::runtime, "the compiler was killed by signal " +
+                                            std::to_string(result.signal) + ": " + command + "\n" +
+                                            result.output);
+  }
+  throw InternalError("the generated source does not compile; it is kept as " + source.string() +
+                      "\n" + command + "\n" + result.output);
+}
+
+}  // namespace
+
+Toolchain::Toolchain(const ToolchainOptions& options)
+    : cache_(options.cache_dir.empty() ? LibraryCache::default_directory() : options.cache_dir) {
+  const fs::path include_dir = find_include_dir(options.include_dir);
+  const Compiler compiler = find_compiler(options.compiler);
+  command_ = compiler.words;
+  const auto add = [&](const std::string& flags) {
+    for (const std::string& flag : words_of(flags)) command_.push_back(flag);
+  };
+  add(kFlags);
+  if (compiler.macros.find("#define __clang__ ") == std::string::npos) add(kGccFlag);
+  add(kSanitizerFlags);
+  ContentHash hash;
+  hash.add(command_text()).add(compiler.macros);
+  add_headers(hash, include_dir / "coconet" / "kernel");
+  identity_ = hash.hex();
+  command_.push_back("-I" + include_dir.string());
+}
+
+std::string Toolchain::command_text() const { return text_of(command_); }
+
+CompiledLibrary Toolchain::compile(const std::string& source) const {
+  const auto start = std::chrono::steady_clock::now();
+  CompiledLibrary out;
+  const std::string key = ContentHash().add(identity_).add(source).hex();
+  out.path = cache_.find(key);
+  out.from_cache = !out.path.empty();
+  if (!out.from_cache) {
+    const std::shared_ptr<TemporaryDirectory> work = cache_.work_directory();
+    const fs::path text = work->path() / "module.cc";
+    const fs::path library = work->path() / "module.so";
+    write_file(text, source);
+    std::vector<std::string> command = command_;
+    command.insert(command.end(), {"-o", library.string(), text.string()});
+    const ProcessResult result = run_process(command);
+    if (!result.succeeded()) {
+      if (result.signal == 0) work->keep();
+      report(result, text_of(command), text);
+    }
+    out.path = cache_.store(key, library);
+    if (out.path == library) out.owner = work;
+  }
+  out.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return out;
+}
+
+}  // namespace coconet::runtime
