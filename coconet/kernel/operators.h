@@ -139,9 +139,18 @@ COCONET_HD COCONET_INLINE bool logical_and(bool a, bool b) { return a & b; }
 COCONET_HD COCONET_INLINE bool logical_or(bool a, bool b) { return a | b; }
 COCONET_HD COCONET_INLINE bool logical_not(bool a) { return !a; }
 
+// Both values are computed; the choice is a select, so loops over it vectorise.
 template <class T>
 COCONET_HD COCONET_INLINE T where(bool condition, T a, T b) {
-  return condition ? a : b;
+  if constexpr (std::is_floating_point_v<T>) {
+    return select(mask_of<T>(condition), a, b);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return (condition & a) | (!condition & b);
+  } else {
+    const Unsigned<T> mask = Unsigned<T>{0} - static_cast<Unsigned<T>>(condition);
+    return static_cast<T>((mask & static_cast<Unsigned<T>>(a)) |
+                          (~mask & static_cast<Unsigned<T>>(b)));
+  }
 }
 
 }  // namespace coconet::kernel
