@@ -21,6 +21,17 @@ void verify_nodes(const Graph& graph) {
   }
 }
 
+// The plan performs nodes in this order, so it writes storage only after its old value is read.
+void verify_update_order(const Graph& graph) {
+  const std::vector<std::vector<NodeId>> readers = readers_of(graph);
+  for (int i = 0; i < graph.size(); ++i) {
+    const Node& node = graph.node({i});
+    if (!std::holds_alternative<Update>(node.op)) continue;
+    check(readers[node.inputs[0].index].back().index <= i,
+          "an update stands after every reader of the old value");
+  }
+}
+
 void verify_names(const Graph& graph) {
   std::set<std::string> names;
   std::vector<int> uses(graph.size(), 0);
@@ -132,6 +143,7 @@ void verify(const Graph& graph) {
   verify_members(graph);
   verify_groups(graph);
   verify_updates(graph);
+  verify_update_order(graph);
 }
 
 }  // namespace coconet

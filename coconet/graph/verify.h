@@ -5,14 +5,15 @@
 
 namespace coconet {
 
-// 1. Inputs stand before their readers.               2. Every type is what inference gives.
-// 3. Names are unique; an unnamed node has one reader. 4. Outputs and group members exist; a node
-// is in one group at most.
-// 5. Members of a group, closed over unnamed sub-expressions, are convex (no path leaves and
-// returns), and groups have no cycle.
-// 6. update: its first input is an Input; each storage has one update; no reader of the old value
-// depends on the update. 1-5 broken: InternalError. 6 broken: UserError(type), since a program can
-// say it.
+// 1. Inputs stand before their readers.
+// 2. Every type is what inference gives.
+// 3. Names are unique; an unnamed node has one reader.
+// 4. Outputs and group members exist; a node is in one group at most.
+// 5. Members of a group, with their unnamed sub-expressions, stand together, so they are convex (no
+//    path leaves and returns) and groups have no cycle.
+// 6. update: its first input is an Input (no scalar); each storage has one update; no reader of the
+//    old value depends on the update, and all stand before it.
+// 1-5 broken: InternalError. 6 broken: UserError(type), since a program can say it.
 void verify(const Graph& graph);
 
 // Rule 6 alone, of nodes in any order in which operands stand before their readers.

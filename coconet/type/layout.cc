@@ -74,14 +74,20 @@ bool Layout::all_replicated() const {
                      [](const Placement& p) { return std::holds_alternative<Replicated>(p); });
 }
 
+// The first axis, in mesh order, before which every overlapping one stands already. (Swapping
+// neighbours would not do: its result depends on the order one starts from.)
 void Layout::make_canonical() {
-  // Bubble: neighbours that do not overlap are brought into mesh order; overlapping ones never pass
-  // each other.
-  for (std::size_t pass = 0; pass < order_.size(); ++pass) {
-    for (std::size_t i = 0; i + 1 < order_.size(); ++i) {
-      const bool commute = !slice(order_[i]).overlaps(slice(order_[i + 1]));
-      if (commute && order_[i] > order_[i + 1]) std::swap(order_[i], order_[i + 1]);
+  AxisList rest = order_;
+  order_.clear();
+  while (!rest.empty()) {
+    int next = -1;
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      bool ready = true;
+      for (std::size_t j = 0; j < i; ++j) ready = ready && !slice(rest[j]).overlaps(slice(rest[i]));
+      if (ready && (next < 0 || rest[i] < next)) next = rest[i];
     }
+    order_.push_back(next);
+    std::erase(rest, next);
   }
 }
 
