@@ -1,10 +1,9 @@
-#include "coconet/kernel/dropout.h"
-
 #include <string>
 
 #include "coconet/base/error.h"
 #include "coconet/interp/operations.h"
 #include "coconet/interp/scalar.h"
+#include "coconet/kernel/dropout.h"
 
 namespace coconet::interp {
 namespace {

@@ -1,7 +1,6 @@
 #include "coconet/interp/global_tensor.h"
 
 #include <cstring>
-#include <functional>
 #include <string>
 
 #include "coconet/base/error.h"

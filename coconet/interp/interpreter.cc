@@ -40,6 +40,27 @@ void check_names(const Graph& graph, const std::map<std::string, Pieces>& inputs
   }
 }
 
+// A root is bound to a mesh only now.
+void check_roots(const Graph& graph, const Setting& setting) {
+  const auto need = [&](const Node& node, int axis, int root) {
+    const int size = setting.mesh.sizes[axis];
+    if (root < size) return;
+    throw UserError(ErrorKind::data,
+                    "root " + std::to_string(root) + " is no rank of axis " +
+                        graph.mesh().axes[axis] + ", which has " + std::to_string(size) +
+                        " ranks here, numbered from 0",
+                    node.where);
+  };
+  for (const Node& node : graph.nodes()) {
+    for (int axis : node.type.layout.axes_that_are<Rooted>()) {
+      need(node, axis, std::get<Rooted>(node.type.layout.at(axis)).root);
+    }
+    const Broadcast* broadcast = std::get_if<Broadcast>(&node.op);
+    if (!broadcast || !broadcast->root) continue;
+    for (int axis : broadcast->axes) need(node, axis, *broadcast->root);
+  }
+}
+
 Evaluation evaluation_of(const Graph& graph, NodeId id, const std::vector<const Pieces*>& inputs,
                          const Setting& setting) {
   const Node& node = graph.node(id);
@@ -59,6 +80,7 @@ Pieces evaluate(const Graph& graph, NodeId id, const std::vector<const Pieces*>&
           [](const Input&) -> Pieces { throw InternalError("an input is given, not evaluated"); },
           [&](const Constant& op) { return evaluate_constant(e, op); },
           [&](const AxisSize& op) { return evaluate_axis_size(e, op); },
+          [&](const DimSize& op) { return evaluate_dim_size(e, op); },
           [&](const Pointwise& op) { return evaluate_pointwise(e, op); },
           [&](const Cast&) { return evaluate_cast(e); },
           [&](const Dropout& op) { return evaluate_dropout(e, op); },
@@ -83,7 +105,10 @@ Pieces evaluate(const Graph& graph, NodeId id, const std::vector<const Pieces*>&
 
 Result run(const Graph& graph, const std::map<std::string, Pieces>& inputs,
            const Setting& setting) {
+  check(static_cast<int>(setting.mesh.sizes.size()) == graph.mesh().size(),
+        "the mesh has the graph's axes");
   check_names(graph, inputs);
+  check_roots(graph, setting);
   Result result;
   for (int index = 0; index < graph.size(); ++index) {
     const Node& node = graph.node({index});

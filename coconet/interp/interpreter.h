@@ -24,7 +24,7 @@ struct Result {
 
 // Inputs by name: every Input node needs its pieces (a scalar with a default may be left out).
 // UserError(data) for a missing input, one that the graph does not have, or a piece of the wrong
-// size; and for a dropout probability outside [0, 1].
+// size; for a root that is no rank of its axis; and for a dropout probability outside [0, 1].
 Result run(const Graph& graph, const std::map<std::string, Pieces>& inputs, const Setting& setting);
 
 // The value of one node from the values of its inputs, all ranks: what `run` does for each node in

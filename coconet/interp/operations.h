@@ -1,7 +1,6 @@
 // The meaning of each kind of operation; interpreter.cc chooses. Internal to interp/.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "coconet/graph/graph.h"
@@ -27,6 +26,7 @@ struct Evaluation {
 
 Pieces evaluate_constant(const Evaluation& e, const Constant& op);
 Pieces evaluate_axis_size(const Evaluation& e, const AxisSize& op);
+Pieces evaluate_dim_size(const Evaluation& e, const DimSize& op);
 
 Pieces evaluate_pointwise(const Evaluation& e, const Pointwise& op);
 Pieces evaluate_cast(const Evaluation& e);

@@ -29,6 +29,10 @@ Pieces evaluate_axis_size(const Evaluation& e, const AxisSize& op) {
   return everywhere(e, value_of(op, e.setting.mesh));
 }
 
+Pieces evaluate_dim_size(const Evaluation& e, const DimSize& op) {
+  return everywhere(e, value_of(op, e.setting.sizes));
+}
+
 Pieces evaluate_pointwise(const Evaluation& e, const Pointwise& op) {
   const int operands = static_cast<int>(e.types.size());
   check(operands <= kMostOperands && operands == arity_of(op.fn),

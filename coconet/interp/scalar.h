@@ -57,6 +57,7 @@ ScalarValue fold_step(Fold fold, const ScalarValue& a, const ScalarValue& b);
 // Literals, rounded once to their dtype. UserError(data) if an integer does not fit.
 ScalarValue value_of(const Constant& constant);
 ScalarValue value_of(const AxisSize& size, const MeshSizes& mesh);
+ScalarValue value_of(const DimSize& size, const Sizes& sizes);
 
 // For messages and for measuring: the nearest f64 (exact but for large i64).
 double to_double(const ScalarValue& value);

@@ -1,5 +1,6 @@
-#include "unit/interp/sample.h"
+#include "tests/unit/interp/sample.h"
 
+#include "coconet/graph/expand.h"
 #include "coconet/interp/global_tensor.h"
 #include "coconet/interp/scalar.h"
 
@@ -65,6 +66,10 @@ NodeId Sample::input(const std::string& name, const TensorType& type,
 
 NodeId Sample::add(Op op, std::vector<NodeId> inputs, const std::string& name) {
   return builder_.add(std::move(op), std::move(inputs), name);
+}
+
+NodeId Sample::add_visible(Op op, std::vector<NodeId> inputs, const std::string& name) {
+  return coconet::add_visible(builder_, std::move(op), std::move(inputs), name);
 }
 
 NodeId Sample::pointwise(PointwiseFn fn, std::vector<NodeId> inputs, const std::string& name) {

@@ -28,6 +28,8 @@ class Sample {
   NodeId input(const std::string& name, const TensorType& type, const std::vector<double>& values,
                InputKind kind = InputKind::tensor);
   NodeId add(Op op, std::vector<NodeId> inputs, const std::string& name = "");
+  // As programs add it: with every collective visible (graph/expand.h).
+  NodeId add_visible(Op op, std::vector<NodeId> inputs, const std::string& name = "");
   NodeId pointwise(PointwiseFn fn, std::vector<NodeId> inputs, const std::string& name = "");
   NodeId literal(double value, DType dtype = f32);
   void output(const std::string& name, NodeId node) { builder_.add_output(name, node); }
