@@ -80,8 +80,8 @@ Pieces evaluate_broadcast(const Evaluation& e, const Broadcast& op) {
       check(source[axis] < e.setting.mesh.sizes[axis], "a root is a rank of its axis");
     }
     const int owner = e.setting.mesh.rank(source);
-    out[rank] = select(e.input_piece(0, owner), e.input(0, owner), result,
-                       size_of(e.result_kind()));
+    out[rank] =
+        select(e.input_piece(0, owner), e.input(0, owner), result, size_of(e.result_kind()));
   }
   return out;
 }

@@ -70,10 +70,9 @@ bool within_bound(DTypeKind kind, const ScalarValue& got, double reference, doub
     value = std::copysign(std::ldexp(1.0, format.highest_exponent), value) * 2;
   }
   const double largest = std::max(std::fabs(value), std::fabs(reference));
-  const double smallest = std::ldexp(
-      1.0, std::max(-1074, accumulator.lowest_exponent - accumulator.significand + 1));
-  const double bound =
-      sum_bound + unit_in_last_place(format, largest) / 2 + steps * smallest;
+  const double smallest =
+      std::ldexp(1.0, std::max(-1074, accumulator.lowest_exponent - accumulator.significand + 1));
+  const double bound = sum_bound + unit_in_last_place(format, largest) / 2 + steps * smallest;
   return std::fabs(value - reference) <= bound;
 }
 

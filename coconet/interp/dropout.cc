@@ -22,8 +22,8 @@ kernel::Dropout dropout_of(const Evaluation& e, const Dropout& op, int rank) {
   std::vector<std::int64_t> local;
   for (int axis : e.types[0]->layout.axes_that_are<Local>()) local.push_back(at[axis]);
   const std::uint64_t hash = kernel::coordinate_hash(local.data(), static_cast<int>(local.size()));
-  return kernel::Dropout(e.setting.seed, e.setting.call_number,
-                         static_cast<std::uint64_t>(op.site), hash, rate_of(e, rank));
+  return kernel::Dropout(e.setting.seed, e.setting.call_number, static_cast<std::uint64_t>(op.site),
+                         hash, rate_of(e, rank));
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ std::int64_t offset_of(const TensorType& type, const Setting& setting, int rank,
   const std::vector<int> coordinates = setting.mesh.coordinates(rank);
   std::int64_t index = 0;
   for (int axis = 0; axis < type.layout.axes(); ++axis) {
-    if (has_own_dim(type.layout, axis)) index = index * setting.mesh.sizes[axis] + coordinates[axis];
+    if (has_own_dim(type.layout, axis))
+      index = index * setting.mesh.sizes[axis] + coordinates[axis];
   }
   return index * elements;
 }

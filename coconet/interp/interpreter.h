@@ -1,10 +1,10 @@
 // The meaning of a graph: plain loops over N simulated ranks.
 //
-// Each operation of an element is: widen, one f32 (or f64, integer) operation, round to nearest even
-// to the declared dtype (interp/scalar.h). Every rank computes on its own piece; only communication
-// reads other ranks' pieces. Matmul accumulates in f64, in the order of k, and rounds once: it is the
-// reference that compiled code approaches within the bound of interp/compare.h; everything else
-// compiled code equals bit for bit.
+// Each operation of an element is: widen, one f32 (or f64, integer) operation, round to nearest
+// even to the declared dtype (interp/scalar.h). Every rank computes on its own piece; only
+// communication reads other ranks' pieces. Matmul accumulates in f64, in the order of k, and rounds
+// once: it is the reference that compiled code approaches within the bound of interp/compare.h;
+// everything else compiled code equals bit for bit.
 #pragma once
 
 #include <map>

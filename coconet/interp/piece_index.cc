@@ -67,8 +67,7 @@ std::int64_t local_of(const Piece& piece, const Coordinates& coordinates) {
 }
 
 bool same_cut(const Piece& a, const Piece& b) {
-  if (a.count() != b.count() || a.sizes() != b.sizes() ||
-      a.groups().size() != b.groups().size()) {
+  if (a.count() != b.count() || a.sizes() != b.sizes() || a.groups().size() != b.groups().size()) {
     return false;
   }
   for (std::size_t i = 0; i < a.groups().size(); ++i) {

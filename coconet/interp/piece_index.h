@@ -18,8 +18,8 @@ void coordinates_of(const Piece& piece, std::int64_t local, Coordinates* out);
 std::int64_t local_of(const Piece& piece, const Coordinates& coordinates);
 // The two hold the same elements in the same order.
 bool same_cut(const Piece& a, const Piece& b);
-// The part of dim `dim` that the piece holds; the whole dim where no slice cuts it. Requires: the dim
-// is not merged with others in one range.
+// The part of dim `dim` that the piece holds; the whole dim where no slice cuts it. Requires: the
+// dim is not merged with others in one range.
 Cut range_of(const Piece& piece, int dim);
 
 // out's elements, taken from those of `from`. Requires: `from` holds all that `out` holds.

@@ -93,9 +93,9 @@ Bytes reduce_dims(const Evaluation& e, int rank, Fold fold, const Reduce& op) {
   for (int dim : op.dims) row_length *= from.sizes()[dim];
   for (std::int64_t row = 0; row < to.count(); ++row) {
     const std::int64_t begin = rows.begin[row];
-    ScalarValue total = fold_lanes(e.input_kind(0), e.input(0, rank), fold, false,
-                                   rows.begin[row + 1] - begin,
-                                   [&](std::int64_t i) { return rows.element[begin + i]; });
+    ScalarValue total =
+        fold_lanes(e.input_kind(0), e.input(0, rank), fold, false, rows.begin[row + 1] - begin,
+                   [&](std::int64_t i) { return rows.element[begin + i]; });
     if (op.fn == ReduceFn::mean) total = divide_by_count(total, row_length);
     store(cast(total, e.result_kind()), out.data(), row);
   }
@@ -120,8 +120,7 @@ Pieces evaluate_reduce(const Evaluation& e, const Reduce& op) {
   const Fold fold = fold_of(op.fn).value_or(Fold::sum);
   Pieces out;
   for (int rank = 0; rank < e.ranks(); ++rank) {
-    out.push_back(op.dims.empty() ? reduce_all(e, rank, fold, op)
-                                  : reduce_dims(e, rank, fold, op));
+    out.push_back(op.dims.empty() ? reduce_all(e, rank, fold, op) : reduce_dims(e, rank, fold, op));
   }
   return out;
 }

@@ -2,8 +2,8 @@
 //
 // A value has a dtype. The 16-bit types are held as the f32 of the same value, so `load` widens and
 // `apply` computes in f32 and rounds to nearest even; what is held is always a value of its dtype.
-// The functions themselves are those of kernel/, which generated code compiles too, so the two agree
-// bit for bit.
+// The functions themselves are those of kernel/, which generated code compiles too, so the two
+// agree bit for bit.
 #pragma once
 
 #include <cstddef>
@@ -39,9 +39,9 @@ ScalarValue load(DTypeKind kind, const std::byte* data, std::int64_t index);
 // Writes in the storage of value.kind.
 void store(const ScalarValue& value, std::byte* data, std::int64_t index);
 
-// fn of its arity_of(fn) arguments, which have one kind (but for the condition of `where` and an i32
-// exponent of `pow`); comparisons give a bool. InternalError for a function that has no meaning on
-// the kind (inference refuses those). Integers wrap; dividing one by 0 gives 0.
+// fn of its arity_of(fn) arguments, which have one kind (but for the condition of `where` and an
+// i32 exponent of `pow`); comparisons give a bool. InternalError for a function that has no meaning
+// on the kind (inference refuses those). Integers wrap; dividing one by 0 gives 0.
 ScalarValue apply(PointwiseFn fn, const ScalarValue* arguments);
 
 // To nearest even from a wider floating type or an integer; a floating value becomes an integer
@@ -50,8 +50,8 @@ ScalarValue cast(const ScalarValue& value, DTypeKind to);
 
 // What folding begins with: 0, the lowest, the highest, 1. Of a 16-bit kind or its accumulator.
 ScalarValue identity(Fold fold, DTypeKind kind);
-// One step of a fold in the accumulator's kind: integer sums wrap, min and max give NaN if either is
-// NaN and take -0 as below +0. Requires: a and b have one kind, which is its own accumulator.
+// One step of a fold in the accumulator's kind: integer sums wrap, min and max give NaN if either
+// is NaN and take -0 as below +0. Requires: a and b have one kind, which is its own accumulator.
 ScalarValue fold_step(Fold fold, const ScalarValue& a, const ScalarValue& b);
 
 // Literals, rounded once to their dtype. UserError(data) if an integer does not fit.

@@ -15,8 +15,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Comparison compare_values(const Values& got, const Values& want) {
-  return compare(DTypeKind::f32, bytes_from(DTypeKind::f32, got),
-                 bytes_from(DTypeKind::f32, want));
+  return compare(DTypeKind::f32, bytes_from(DTypeKind::f32, got), bytes_from(DTypeKind::f32, want));
 }
 
 TEST(Compare, AnyNanEqualsAnyNanButZerosDiffer) {

@@ -25,8 +25,8 @@ std::vector<Layout> layouts() {
 }
 
 TEST(PieceIndex, CoordinatesAgreeWithTheGlobalIndexAndInvert) {
-  const std::vector<std::vector<std::int64_t>> shapes = {{5, 7, 3}, {1, 2, 1}, {40, 13, 9},
-                                                         {0, 4, 2}};
+  const std::vector<std::vector<std::int64_t>> shapes = {
+      {5, 7, 3}, {1, 2, 1}, {40, 13, 9}, {0, 4, 2}};
   for (const auto& sizes : shapes) {
     for (const Layout& layout : layouts()) {
       for (int rank = 0; rank < kMesh.ranks(); ++rank) {

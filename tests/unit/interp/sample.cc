@@ -97,9 +97,7 @@ std::vector<double> Sample::value_of(const std::string& output) const {
   return {};
 }
 
-Layout sliced(int d, int axis, int axes) {
-  return Layout(axes).with(axis, Sliced{Slice::dim(d)});
-}
+Layout sliced(int d, int axis, int axes) { return Layout(axes).with(axis, Sliced{Slice::dim(d)}); }
 Layout flat(int axis, int axes) { return Layout(axes).with(axis, Sliced{Slice::all()}); }
 Layout partial(Fold fold, int axis, int axes) { return Layout(axes).with(axis, Partial{fold}); }
 Layout local(int axis, int axes) { return Layout(axes).with(axis, Local{}); }
