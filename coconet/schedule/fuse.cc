@@ -1,0 +1,357 @@
+#include "coconet/schedule/fuse.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "coconet/schedule/rebuild.h"
+#include "coconet/schedule/space.h"
+
+namespace coconet {
+namespace {
+
+using Parts = std::vector<std::vector<NodeId>>;
+
+std::optional<Refusal> refuse_parts(const Graph& graph, const Parts& parts) {
+  NodeSet seen = none_of(graph);
+  for (const std::vector<NodeId>& part : parts) {
+    for (NodeId id : part) {
+      if (op_as<Input>(graph, id)) {
+        return Refusal{quoted(graph, id) + " is an input; fuse takes operations", id};
+      }
+      if (seen[id.index]) return Refusal{quoted(graph, id) + " is given twice", id};
+      seen[id.index] = true;
+      const GroupId group = outermost_group(graph, id);
+      if (!group.valid()) continue;
+      return Refusal{quoted(graph, id) + " is in the group `" + graph.group(group).name +
+                         "` already; give all parts to one fuse",
+                     id};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> refuse_order(const Graph& graph, const Parts& parts) {
+  for (std::size_t later = 1; later < parts.size(); ++later) {
+    const NodeSet after = dependents(graph, set_of(graph, parts[later]));
+    for (std::size_t earlier = 0; earlier < later; ++earlier) {
+      for (NodeId id : parts[earlier]) {
+        if (!after[id.index]) continue;
+        const NodeId source = parts[later][0];
+        return Refusal{"wrong order: " + quoted(graph, id) + " depends on " +
+                           quoted(graph, source) +
+                           ", which is given after it; give the parts in "
+                           "the order prologue, reduce_scatter, body, gathers",
+                       id};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// Why the set cannot run as one launch.
+std::optional<Refusal> refuse_cycle(const Graph& graph, const NodeSet& set) {
+  std::vector<NodeId> path = open_path(graph, set);
+  if (!path.empty()) {
+    return Refusal{"the region is open: the path " + path_text(graph, path) +
+                       " leaves it and returns; fuse " +
+                       quoted(graph, named_value(graph, path[1])) + " as well, or less",
+                   path[1]};
+  }
+  path = cycle_through(graph, set);
+  if (path.empty()) return std::nullopt;
+  const NodeId last = path.back();
+  const NodeId before = path[path.size() - 2];
+  const std::vector<NodeId>& read = graph.node(last).inputs;
+  if (op_as<Update>(graph, last) && std::ranges::count(read, before) == 0) {
+    return Refusal{"use after update: " + quoted(graph, before) + " reads the old value of `" +
+                       graph.node(read[0]).name + "`, which " + quoted(graph, last) +
+                       " overwrites in the group, but it runs after the group, by " +
+                       path_text(graph, path) + "; leave " + quoted(graph, last) + " out",
+                   before};
+  }
+  return Refusal{"a cycle with another group: " + path_text(graph, path), path[1]};
+}
+
+// Checks every member against what one kernel can run.
+class Members {
+ public:
+  Members(const Graph& graph, const NodeSet& set)
+      : graph_(graph), set_(set), readers_(readers_of(graph)) {}
+
+  std::optional<Refusal> refuse() {
+    if (auto refusal = find_collectives()) return refusal;
+    const auto type = space_type();
+    if (!type) {
+      return scatter_.valid() ? std::nullopt : std::optional(only_scalars());
+    }
+    Space space(graph_, *type);
+    const NodeSet prologue = prologue_nodes();
+    for (NodeId id : list_of(set_)) {
+      auto refusal = prologue[id.index] ? refuse_prologue(id, space) : refuse_member(id, space);
+      if (refusal) return refusal;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  bool is_inner_gather(NodeId id) const {
+    return op_as<AllGather>(graph_, id) &&
+           op_as<BlockReduce>(graph_, graph_.node(id).inputs[0]) != nullptr;
+  }
+  bool inside(NodeId id) const { return set_[id.index]; }
+
+  static Refusal only_scalars() { return {"all of it is scalar; there is nothing to fuse", {}}; }
+
+  std::optional<Refusal> find_collectives() {
+    for (NodeId id : list_of(set_)) {
+      const Op& op = graph_.node(id).op;
+      if (std::holds_alternative<AllReduce>(op)) {
+        return Refusal{quoted(graph_, id) + " is a whole all_reduce; split it first", id};
+      }
+      if (std::holds_alternative<ReduceTo>(op) || std::holds_alternative<Broadcast>(op)) {
+        return Refusal{quoted(graph_, id) + " is " + std::string(name_of(op)) +
+                           "; the collectives that fuse are reduce_scatter and all_gather",
+                       id};
+      }
+      if (std::holds_alternative<ReduceScatter>(op)) {
+        if (scatter_.valid()) {
+          return Refusal{"two reduce_scatters, " + quoted(graph_, scatter_) + " and " +
+                             quoted(graph_, id) + "; a fused collective has one",
+                         id};
+        }
+        scatter_ = id;
+      }
+      if (std::holds_alternative<AllGather>(op) && !is_inner_gather(id)) {
+        gathers_.push_back(id);
+      }
+    }
+    return refuse_axes();
+  }
+
+  std::optional<Refusal> refuse_axes() const {
+    const NodeId first = scatter_.valid() ? scatter_ : gathers_.empty() ? NodeId{} : gathers_[0];
+    for (NodeId id : gathers_) {
+      if (axes_of(graph_.node(id).op) == axes_of(graph_.node(first).op)) continue;
+      return Refusal{quoted(graph_, id) + " gathers over other mesh axes than " +
+                         quoted(graph_, first) + "; a fused collective is over one set of axes",
+                     id};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<TensorType> space_type() const {
+    if (scatter_.valid()) return graph_.node(scatter_).type;
+    if (!gathers_.empty()) return graph_.node(graph_.node(gathers_[0]).inputs[0]).type;
+    return largest_type(graph_, set_);
+  }
+
+  NodeSet prologue_nodes() const {
+    if (!scatter_.valid()) return none_of(graph_);
+    NodeSet out = dependencies(graph_, set_of(graph_, {scatter_}));
+    for (int i = 0; i < graph_.size(); ++i) {
+      out[i] = out[i] && set_[i] && NodeId{i} != scatter_ && !graph_.node({i}).type.is_scalar();
+    }
+    return out;
+  }
+
+  // What reads the value outside the group: a label, or "" if nothing does.
+  std::string read_outside(NodeId id) const {
+    for (const Output& output : graph_.outputs()) {
+      if (output.node == id) return "the output `" + output.name + "`";
+    }
+    for (NodeId reader : readers_[id.index]) {
+      if (!inside(reader)) return quoted(graph_, reader);
+    }
+    return "";
+  }
+
+  std::optional<Refusal> refuse_prologue(NodeId id, const Space& space) const {
+    const Node& node = graph_.node(id);
+    const bool elementwise =
+        std::holds_alternative<Pointwise>(node.op) || std::holds_alternative<Cast>(node.op) ||
+        std::holds_alternative<Dropout>(node.op) || std::holds_alternative<AsPartial>(node.op);
+    if (!elementwise) {
+      return Refusal{quoted(graph_, id) + " is " + std::string(name_of(node.op)) +
+                         "; what stands before the reduce_scatter in a fused collective runs on "
+                         "each piece read from a peer, so it must be pointwise",
+                     id};
+    }
+    const std::string reader = read_outside(id);
+    if (!reader.empty()) {
+      return Refusal{reader + " reads " + quoted(graph_, id) +
+                         " outside the group, where it is "
+                         "never stored; leave " +
+                         quoted(graph_, id) + " out",
+                     id};
+    }
+    if (node.type.shape == space.type().shape || space.is_broadcast(node.type)) {
+      return std::nullopt;
+    }
+    return other_space(id, space);
+  }
+
+  Refusal other_space(NodeId id, const Space& space) const {
+    const std::string head =
+        quoted(graph_, id) + " runs over " + Space(graph_, graph_.node(id).type).text();
+    if (scatter_.valid()) {
+      return {head + ", but " + quoted(graph_, scatter_) + " over " + space.text() +
+                  "; a body is sliced as its reduce_scatter is",
+              id};
+    }
+    if (!gathers_.empty()) {
+      return {head + ", but what " + quoted(graph_, gathers_[0]) + " gathers over " + space.text() +
+                  "; a body is sliced as its gather's operand is",
+              id};
+    }
+    return {"two iteration spaces: " + head + ", the others over " + space.text() +
+                "; fuse each by itself",
+            id};
+  }
+
+  std::optional<Refusal> refuse_member(NodeId id, Space& space) const {
+    const Node& node = graph_.node(id);
+    if (id == scatter_) return std::nullopt;
+    if (std::holds_alternative<Update>(node.op)) return refuse_update(id, space);
+    for (NodeId input : node.inputs) {
+      if (std::ranges::count(gathers_, input) == 0) continue;
+      return Refusal{"wrong order: " + quoted(graph_, id) + " reads " + quoted(graph_, input) +
+                         ", but gathers come last in a fused collective; reorder it first",
+                     id};
+    }
+    if (std::holds_alternative<AllGather>(node.op)) return refuse_gather(id, space);
+    if (auto refusal = refuse_operation(id, space)) return refusal;
+    if (std::holds_alternative<BlockReduce>(node.op)) return std::nullopt;
+    if (space.is_same(node.type) || space.is_row(node.type) || node.type.is_scalar()) {
+      return std::nullopt;
+    }
+    if (space.is_broadcast(node.type) && read_outside(id).empty()) return std::nullopt;
+    return other_space(id, space);
+  }
+
+  std::optional<Refusal> refuse_gather(NodeId id, const Space& space) const {
+    const NodeId operand = graph_.node(id).inputs[0];
+    if (!inside(operand)) {
+      return Refusal{quoted(graph_, id) + " gathers " + quoted(graph_, operand) +
+                         ", which is not in the group; add what computes it",
+                     id};
+    }
+    if (is_inner_gather(id)) return std::nullopt;
+    if (space.is_same(graph_.node(operand).type)) return std::nullopt;
+    return other_space(operand, space);
+  }
+
+  std::optional<Refusal> refuse_update(NodeId id, const Space& space) const {
+    const NodeId value = graph_.node(id).inputs[1];
+    if (!inside(value)) {
+      return Refusal{quoted(graph_, id) + " stores " + quoted(graph_, value) +
+                         ", which is not in the group; add it",
+                     id};
+    }
+    if (std::ranges::count(gathers_, value) || space.is_same(graph_.node(value).type)) {
+      return std::nullopt;
+    }
+    return other_space(value, space);
+  }
+
+  std::optional<Refusal> refuse_operation(NodeId id, Space& space) const {
+    const Node& node = graph_.node(id);
+    if (std::holds_alternative<Matmul>(node.op)) {
+      return Refusal{quoted(graph_, id) +
+                         " is a matmul, a launch of its own; overlap it with the "
+                         "group instead",
+                     id};
+    }
+    const Reduce* reduce = std::get_if<Reduce>(&node.op);
+    if (std::holds_alternative<Norm>(node.op) || (reduce && reduce->dims.empty())) {
+      return Refusal{quoted(graph_, id) +
+                         " needs the whole tensor, so it cannot share a pass; "
+                         "reorder it to slices (*) and fuse it with their collective",
+                     id};
+    }
+    const bool blocks =
+        std::holds_alternative<BlockReduce>(node.op) || std::holds_alternative<FoldBlocks>(node.op);
+    if (blocks && !scatter_.valid() && gathers_.empty()) {
+      return Refusal{quoted(graph_, id) +
+                         " needs the blocks of every rank, which only a fused "
+                         "collective has phases for: add its reduce_scatter or gather",
+                     id};
+    }
+    if (std::holds_alternative<BlockReduce>(node.op) &&
+        !space.is_same(graph_.node(node.inputs[0]).type)) {
+      return other_space(node.inputs[0], space);
+    }
+    return refuse_rows(id, space);
+  }
+
+  std::optional<Refusal> refuse_rows(NodeId id, Space& space) const {
+    const Node& node = graph_.node(id);
+    int first = space.type().rank() - 1;
+    if (const Reduce* reduce = std::get_if<Reduce>(&node.op)) {
+      const TensorType& operand = graph_.node(node.inputs[0]).type;
+      if (!space.is_same(operand)) return other_space(node.inputs[0], space);
+      first = reduce->dims.front();
+      const int last = first + static_cast<int>(reduce->dims.size()) - 1;
+      if (reduce->dims.back() != last || last != operand.rank() - 1) {
+        return Refusal{quoted(graph_, id) +
+                           " reduces dims that are not the last ones; only row "
+                           "reductions fuse",
+                       id};
+      }
+    } else if (!std::holds_alternative<LayerNorm>(node.op)) {
+      return std::nullopt;
+    }
+    if (space.note_rows(first)) return std::nullopt;
+    return Refusal{"two iteration spaces: " + quoted(graph_, id) + " reduces rows of dims from " +
+                       std::to_string(first) +
+                       ", another operation longer or shorter ones; fuse "
+                       "each by itself",
+                   id};
+  }
+
+  const Graph& graph_;
+  const NodeSet& set_;
+  const std::vector<std::vector<NodeId>> readers_;
+  NodeId scatter_;
+  std::vector<NodeId> gathers_;
+};
+
+// Updates that store what the group computes belong to it, where no reader of the old value has to
+// run after the group.
+NodeSet with_updates(const Graph& graph, NodeSet set) {
+  for (int i = 0; i < graph.size(); ++i) {
+    const Node& node = graph.node({i});
+    if (!std::holds_alternative<Update>(node.op) || set[i] || !set[node.inputs[1].index]) continue;
+    if (node.type.is_scalar() || outermost_group(graph, {i}).valid()) continue;
+    NodeSet larger = set;
+    larger[i] = true;
+    if (cycle_through(graph, larger).empty() && !Members(graph, larger).refuse()) set = larger;
+  }
+  return set;
+}
+
+}  // namespace
+
+Verdict<FuseMatch> match_fuse(const Graph& graph, const Parts& parts) {
+  if (auto refusal = refuse_parts(graph, parts)) return *refusal;
+  if (auto refusal = refuse_order(graph, parts)) return *refusal;
+  std::vector<NodeId> given;
+  for (const std::vector<NodeId>& part : parts) given.insert(given.end(), part.begin(), part.end());
+  if (given.empty()) return Refusal{"fuse needs at least one operation", {}};
+  const NodeSet set = with_subexpressions(graph, given);
+  if (auto refusal = Members(graph, set).refuse()) return *refusal;
+  if (auto refusal = refuse_cycle(graph, set)) return *refusal;
+  return FuseMatch{list_of(with_updates(graph, set))};
+}
+
+Rewrite fuse(const Graph& graph, const FuseMatch& match, std::string_view name) {
+  Rebuild rebuild(graph);
+  for (int i = 0; i < graph.size(); ++i) rebuild.copy({i});
+  Group group;
+  group.kind = GroupKind::fused;
+  group.name = rebuild.fresh(name);
+  group.nodes = match.nodes;
+  group.where = graph.node(match.nodes.back()).where;
+  return std::move(rebuild).finish({{{}, GroupId{0}, false}}, &group);
+}
+
+}  // namespace coconet

@@ -1,0 +1,70 @@
+#include "coconet/schedule/space.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace coconet {
+
+std::string Space::text() const {
+  const std::string layout = type_.layout.text(graph_.mesh());
+  return text_of(type_.shape) + (layout.empty() ? "" : " " + layout);
+}
+
+bool Space::is_same(const TensorType& type) const {
+  return type.shape == type_.shape && type.layout == type_.layout;
+}
+
+bool Space::is_row(const TensorType& type) const {
+  if (type.rank() != type_.rank() || !(type.layout == type_.layout) || type.is_scalar()) {
+    return false;
+  }
+  int end = 0;
+  while (end < type.rank() && type.shape[end] == type_.shape[end]) ++end;
+  return std::all_of(type.shape.begin() + end, type.shape.end(),
+                     [](const Dim& dim) { return dim.is_one(); });
+}
+
+bool Space::is_broadcast(const TensorType& type) const {
+  const int shift = type_.rank() - type.rank();
+  if (shift < 0) return false;
+  for (int d = 0; d < type.rank(); ++d) {
+    if (!type.shape[d].is_one() && !(type.shape[d] == type_.shape[d + shift])) return false;
+  }
+  for (int axis = 0; axis < type.layout.axes(); ++axis) {
+    if (type.layout.is<Replicated>(axis)) continue;
+    if (!type.layout.is<Sliced>(axis) || !type_.layout.is<Sliced>(axis)) return false;
+    const Slice& slice = type.layout.slice(axis);
+    const Slice& whole = type_.layout.slice(axis);
+    if (slice.flat != whole.flat || (slice.flat && shift != 0)) return false;
+    if (!slice.flat && (slice.first + shift != whole.first || slice.last + shift != whole.last)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Space::note_rows(int first) {
+  if (rows_end_ && *rows_end_ != first) return false;
+  rows_end_ = first;
+  return true;
+}
+
+std::optional<TensorType> largest_type(const Graph& graph, const NodeSet& set) {
+  const auto size = [](const TensorType& type) {
+    const auto ones = std::count_if(type.shape.begin(), type.shape.end(),
+                                    [](const Dim& dim) { return dim.is_one(); });
+    return std::pair<long, long>(type.rank(), type.rank() - ones);
+  };
+  std::optional<TensorType> best;
+  const auto consider = [&](const TensorType& type) {
+    if (!type.is_scalar() && (!best || size(*best) < size(type))) best = type;
+  };
+  for (NodeId id : list_of(set)) {
+    const Node& node = graph.node(id);
+    if (std::holds_alternative<Reduce>(node.op)) consider(graph.node(node.inputs[0]).type);
+    consider(node.type);
+  }
+  return best;
+}
+
+}  // namespace coconet
