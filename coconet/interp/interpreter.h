@@ -1,32 +1,20 @@
 // The meaning of a graph: plain loops over N simulated ranks.
+//
+// Each operation of an element is: widen, one f32 (or f64, integer) operation, round to nearest
+// even to the declared dtype (interp/scalar.h). Every rank computes on its own piece; only
+// communication reads other ranks' pieces. Matmul accumulates in f64, in the order of k, and rounds
+// once: it is the reference that compiled code approaches within the bound of interp/compare.h;
+// everything else compiled code equals bit for bit.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "coconet/graph/graph.h"
-#include "coconet/type/piece.h"
+#include "coconet/interp/value.h"
 
 namespace coconet::interp {
-
-// What a graph runs on. Rank r's coordinates follow from `mesh`.
-struct Setting {
-  Sizes sizes;
-  MeshSizes mesh;
-  std::uint64_t seed = 0;
-  std::uint64_t call_number = 0;
-};
-
-// One rank's piece of a tensor: dense, in its dtype's storage.
-using Bytes = std::vector<std::byte>;
-// pieces[rank] of one tensor.
-using Pieces = std::vector<Bytes>;
-
-// The elements that `rank` holds of a tensor of this type.
-Piece piece_of(const TensorType& type, const Setting& setting, int rank);
 
 struct Result {
   std::map<std::string, Pieces> outputs;  // by output name
@@ -35,11 +23,12 @@ struct Result {
 };
 
 // Inputs by name: every Input node needs its pieces (a scalar with a default may be left out).
-// UserError(data) for a missing input or a piece of the wrong size.
+// UserError(data) for a missing input, one that the graph does not have, or a piece of the wrong
+// size; for a root that is no rank of its axis; and for a dropout probability outside [0, 1].
 Result run(const Graph& graph, const std::map<std::string, Pieces>& inputs, const Setting& setting);
 
 // The value of one node from the values of its inputs, all ranks: what `run` does for each node in
-// order.
+// order. Requires: the node is not an Input; inputs[i] are the pieces of its i-th input.
 Pieces evaluate(const Graph& graph, NodeId id, const std::vector<const Pieces*>& inputs,
                 const Setting& setting);
 

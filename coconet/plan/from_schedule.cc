@@ -81,8 +81,7 @@ bool is_updated(const Graph& graph, NodeId storage) {
 
 bool needs_own_buffer(const Graph& graph, NodeId id) {
   const Op& op = graph.node(id).op;
-  return is_view(op) || std::holds_alternative<Constant>(op) ||
-         std::holds_alternative<AxisSize>(op);
+  return is_view(op) || is_literal(op);
 }
 
 }  // namespace

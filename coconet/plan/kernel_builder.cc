@@ -58,7 +58,7 @@ ValueId KernelBuilder::cast(ValueId value, DType to, NodeId origin) {
 ValueId KernelBuilder::load(NodeId id) {
   const NodeId base = base_of(graph_, id);
   const Node& node = graph_.node(base);
-  if (std::holds_alternative<Constant>(node.op) || std::holds_alternative<AxisSize>(node.op)) {
+  if (is_literal(node.op)) {
     return add({Compute{node.op}, {}, node.type.dtype, Level::call, false, id});
   }
   const Level level = level_of(node.type);
@@ -202,6 +202,7 @@ ValueId KernelBuilder::computed(NodeId id) {
           [&](const AsPartial& op) { return operation(op); },
           [&](const Constant&) { return load(id); },
           [&](const AxisSize&) { return load(id); },
+          [&](const DimSize&) { return load(id); },
           [&](const Reduce& op) {
             if (op.dims.empty()) return fold_of_blocks(id);
             const int last = graph_.node(node.inputs[0]).type.rank() - 1;

@@ -61,7 +61,7 @@ struct FoldPeers {
   Fold fold = Fold::sum;
   AxisList axes;
 };
-// A graph operation on values: Constant, AxisSize, Pointwise, Cast, Dropout or AsPartial.
+// A graph operation on values: Constant, AxisSize, DimSize, Pointwise, Cast, Dropout or AsPartial.
 struct Compute {
   Op op;
 };

@@ -128,6 +128,9 @@ class Printer {
     if (const auto* size = std::get_if<AxisSize>(&compute.op)) {
       return "size(" + mesh_.axes[size->axis] + ")";
     }
+    if (const auto* size = std::get_if<DimSize>(&compute.op)) {
+      return "size(" + size->dim.text() + ")";
+    }
     std::string word(name_of(compute.op));
     if (const auto* pointwise = std::get_if<Pointwise>(&compute.op)) {
       word = std::string(name_of(pointwise->fn));

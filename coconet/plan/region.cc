@@ -197,8 +197,7 @@ class RegionLowering {
 // The buffer of a value that a launch reads whole: views and constants are copied out first.
 BufferId dense(Plan& plan, Storage& storage, NodeId id) {
   const Op& op = plan.graph.node(id).op;
-  if (!is_view(op) && !std::holds_alternative<Constant>(op) &&
-      !std::holds_alternative<AxisSize>(op)) {
+  if (!is_view(op) && !is_literal(op)) {
     return storage.buffer(id);
   }
   const std::string name = "#" + std::to_string(id.index);

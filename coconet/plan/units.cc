@@ -8,10 +8,7 @@
 namespace coconet::plan {
 namespace {
 
-bool is_leaf(const Op& op) {
-  return std::holds_alternative<Input>(op) || std::holds_alternative<Constant>(op) ||
-         std::holds_alternative<AxisSize>(op);
-}
+bool is_leaf(const Op& op) { return std::holds_alternative<Input>(op) || is_literal(op); }
 
 // What must come before what, between node indices.
 std::vector<std::vector<int>> edges_of(const Graph& graph) {

@@ -1,0 +1,132 @@
+#include "coconet/interp/interpreter.h"
+
+#include <variant>
+
+#include "coconet/base/error.h"
+#include "coconet/interp/global_tensor.h"
+#include "coconet/interp/operations.h"
+#include "coconet/interp/scalar.h"
+
+namespace coconet::interp {
+namespace {
+
+Pieces default_pieces(const Node& node, double value, const Setting& setting) {
+  Pieces out = zero_pieces(node.type, setting);
+  const ScalarValue element = value_of(Constant{value, node.type.dtype});
+  for (Bytes& piece : out) {
+    if (!piece.empty()) store(element, piece.data(), 0);
+  }
+  return out;
+}
+
+Pieces input_value(const Node& node, const Input& input,
+                   const std::map<std::string, Pieces>& inputs, const Setting& setting) {
+  const auto found = inputs.find(node.name);
+  if (found != inputs.end()) {
+    check_pieces(node.type, setting, found->second, "input " + node.name);
+    return found->second;
+  }
+  if (input.default_value) return default_pieces(node, *input.default_value, setting);
+  throw UserError(ErrorKind::data, "input " + node.name + " has no value, and no default",
+                  node.where);
+}
+
+void check_names(const Graph& graph, const std::map<std::string, Pieces>& inputs) {
+  for (const auto& [name, pieces] : inputs) {
+    const NodeId id = graph.find(name);
+    if (id.valid() && std::holds_alternative<Input>(graph.node(id).op)) continue;
+    throw UserError(ErrorKind::data,
+                    "program " + graph.header().program + " has no input named " + name);
+  }
+}
+
+// A root is bound to a mesh only now.
+void check_roots(const Graph& graph, const Setting& setting) {
+  const auto need = [&](const Node& node, int axis, int root) {
+    const int size = setting.mesh.sizes[axis];
+    if (root < size) return;
+    throw UserError(ErrorKind::data,
+                    "root " + std::to_string(root) + " is no rank of axis " +
+                        graph.mesh().axes[axis] + ", which has " + std::to_string(size) +
+                        " ranks here, numbered from 0",
+                    node.where);
+  };
+  for (const Node& node : graph.nodes()) {
+    for (int axis : node.type.layout.axes_that_are<Rooted>()) {
+      need(node, axis, std::get<Rooted>(node.type.layout.at(axis)).root);
+    }
+    const Broadcast* broadcast = std::get_if<Broadcast>(&node.op);
+    if (!broadcast || !broadcast->root) continue;
+    for (int axis : broadcast->axes) need(node, axis, *broadcast->root);
+  }
+}
+
+Evaluation evaluation_of(const Graph& graph, NodeId id, const std::vector<const Pieces*>& inputs,
+                         const Setting& setting) {
+  const Node& node = graph.node(id);
+  check(inputs.size() == node.inputs.size(), "one value for each input of a node");
+  std::vector<const TensorType*> types;
+  for (NodeId input : node.inputs) types.push_back(&graph.node(input).type);
+  return {node, std::move(types), inputs, setting};
+}
+
+}  // namespace
+
+Pieces evaluate(const Graph& graph, NodeId id, const std::vector<const Pieces*>& inputs,
+                const Setting& setting) {
+  const Evaluation e = evaluation_of(graph, id, inputs, setting);
+  return std::visit(
+      Overloaded{
+          [](const Input&) -> Pieces { throw InternalError("an input is given, not evaluated"); },
+          [&](const Constant& op) { return evaluate_constant(e, op); },
+          [&](const AxisSize& op) { return evaluate_axis_size(e, op); },
+          [&](const DimSize& op) { return evaluate_dim_size(e, op); },
+          [&](const Pointwise& op) { return evaluate_pointwise(e, op); },
+          [&](const Cast&) { return evaluate_cast(e); },
+          [&](const Dropout& op) { return evaluate_dropout(e, op); },
+          [&](const Matmul&) { return evaluate_matmul(e); },
+          [&](const Reduce& op) { return evaluate_reduce(e, op); },
+          [&](const Norm&) { return evaluate_norm(e); },
+          [&](const LayerNorm&) { return evaluate_layer_norm(e); },
+          [&](const BlockReduce& op) { return evaluate_block_reduce(e, op); },
+          [&](const FoldBlocks& op) { return evaluate_fold_blocks(e, op); },
+          [&](const Update&) { return *e.values[1]; },
+          [&](const AllReduce& op) { return evaluate_group_fold(e, op.fold, op.axes); },
+          [&](const ReduceScatter& op) { return evaluate_group_fold(e, op.fold, op.axes); },
+          [&](const AllGather& op) { return evaluate_all_gather(e, op); },
+          [&](const ReduceTo& op) { return evaluate_group_fold(e, op.fold, op.axes); },
+          [&](const Broadcast& op) { return evaluate_broadcast(e, op); },
+          [&](const Shard&) { return evaluate_keep(e); },
+          [&](const RootOf&) { return evaluate_keep(e); },
+          [&](const AsPartial& op) { return evaluate_as_partial(e, op); },
+      },
+      graph.node(id).op);
+}
+
+Result run(const Graph& graph, const std::map<std::string, Pieces>& inputs,
+           const Setting& setting) {
+  check(static_cast<int>(setting.mesh.sizes.size()) == graph.mesh().size(),
+        "the mesh has the graph's axes");
+  check_names(graph, inputs);
+  check_roots(graph, setting);
+  Result result;
+  for (int index = 0; index < graph.size(); ++index) {
+    const Node& node = graph.node({index});
+    if (const Input* input = std::get_if<Input>(&node.op)) {
+      result.values.push_back(input_value(node, *input, inputs, setting));
+      continue;
+    }
+    std::vector<const Pieces*> operands;
+    for (NodeId operand : node.inputs) operands.push_back(&result.values[operand.index]);
+    result.values.push_back(evaluate(graph, {index}, operands, setting));
+    if (std::holds_alternative<Update>(node.op)) {
+      result.storage[graph.node(node.inputs[0]).name] = result.values.back();
+    }
+  }
+  for (const Output& output : graph.outputs()) {
+    result.outputs[output.name] = result.values[output.node.index];
+  }
+  return result;
+}
+
+}  // namespace coconet::interp

@@ -1,0 +1,157 @@
+// Matrix products: each rank multiplies the pieces it has; over a sliced K its product is partial.
+#include "coconet/interp/matmul.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "coconet/base/error.h"
+#include "coconet/interp/operations.h"
+#include "coconet/interp/scalar.h"
+
+namespace coconet::interp {
+namespace {
+
+// One rank's operands and result. A row of the result is a run of its last dim.
+struct Geometry {
+  Piece a, b, out;
+  Cut k;                 // the part of K that both operands have
+  std::int64_t columns;  // of the result
+  std::int64_t b_stride;
+};
+
+Geometry geometry_of(const Evaluation& e, int rank) {
+  Piece a = e.input_piece(0, rank), b = e.input_piece(1, rank), out = e.result_piece(rank);
+  const int k_of_a = static_cast<int>(a.sizes().size()) - 1;
+  const int k_of_b = static_cast<int>(b.sizes().size()) - 2;
+  const Cut in_a = range_of(a, k_of_a), in_b = range_of(b, k_of_b);
+  const std::int64_t begin = std::max(in_a.begin, in_b.begin);
+  const std::int64_t end = std::min(in_a.begin + in_a.count, in_b.begin + in_b.count);
+  const std::int64_t columns = range_of(out, static_cast<int>(out.sizes().size()) - 1).count;
+  const std::int64_t b_stride = range_of(b, k_of_b + 1).count;
+  const Cut k{begin, std::max<std::int64_t>(0, end - begin)};
+  return {std::move(a), std::move(b), std::move(out), k, columns, b_stride};
+}
+
+// Calls row(first element of the result, first element of a, first element of b) for each row.
+// Requires: the result has elements and k is not empty.
+template <class Row>
+void for_each_row(const Geometry& g, const Row& row) {
+  const std::size_t dims = g.out.sizes().size();
+  Coordinates at_out(dims), at_a(g.a.sizes().size()), at_b(g.b.sizes().size());
+  for (std::int64_t first = 0; first < g.out.count(); first += g.columns) {
+    coordinates_of(g.out, first, &at_out);
+    // a: [batch..., m, k]; b: [k, n] or [batch..., k, n].
+    for (std::size_t d = 0; d + 1 < at_a.size(); ++d) {
+      at_a[d] = g.a.sizes()[d] == 1 ? 0 : at_out[dims - at_a.size() + d];
+    }
+    at_a.back() = g.k.begin;
+    for (std::size_t d = 0; d + 2 < at_b.size(); ++d) {
+      at_b[d] = g.b.sizes()[d] == 1 ? 0 : at_out[dims - at_b.size() + d];
+    }
+    at_b[at_b.size() - 2] = g.k.begin;
+    at_b.back() = at_out.back();
+    const std::int64_t a_first = local_of(g.a, at_a), b_first = local_of(g.b, at_b);
+    check(a_first >= 0 && b_first >= 0, "matmul's operands hold what the result needs");
+    row(first, a_first, b_first);
+  }
+}
+
+std::vector<double> widened(DTypeKind kind, const Bytes& bytes, bool magnitudes) {
+  std::vector<double> out(bytes.size() / size_of(kind));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const double value = cast(load(kind, bytes.data(), i), DTypeKind::f64).f64;
+    out[i] = magnitudes ? std::fabs(value) : value;
+  }
+  return out;
+}
+
+std::vector<double> product(const Geometry& g, const std::vector<double>& a,
+                            const std::vector<double>& b) {
+  std::vector<double> out(g.out.count(), 0.0);
+  if (out.empty() || g.k.count == 0) return out;
+  for_each_row(g, [&](std::int64_t first, std::int64_t a_first, std::int64_t b_first) {
+    double* row = &out[first];
+    for (std::int64_t k = 0; k < g.k.count; ++k) {
+      const double scale = a[a_first + k];
+      const double* b_row = &b[b_first + k * g.b_stride];
+      for (std::int64_t j = 0; j < g.columns; ++j) row[j] += scale * b_row[j];
+    }
+  });
+  return out;
+}
+
+WideProduct wide_matmul_of(const Evaluation& e, int rank, bool with_magnitude) {
+  const Geometry g = geometry_of(e, rank);
+  const auto multiply = [&](bool magnitudes) {
+    return product(g, widened(e.input_kind(0), e.input(0, rank), magnitudes),
+                   widened(e.input_kind(1), e.input(1, rank), magnitudes));
+  };
+  WideProduct out;
+  out.value = multiply(false);
+  if (with_magnitude) out.magnitude = multiply(true);
+  out.terms = g.k.count;
+  return out;
+}
+
+// Sums of integers wrap.
+Bytes integer_matmul(const Evaluation& e, int rank) {
+  const Geometry g = geometry_of(e, rank);
+  const DTypeKind kind = e.result_kind();
+  Bytes out(g.out.count() * size_of(kind));
+  if (out.empty() || g.k.count == 0) return out;
+  const auto operand = [&](int i, std::int64_t at) {
+    return cast(load(e.input_kind(i), e.input(i, rank).data(), at), kind);
+  };
+  for_each_row(g, [&](std::int64_t first, std::int64_t a_first, std::int64_t b_first) {
+    for (std::int64_t j = 0; j < g.columns; ++j) {
+      ScalarValue sum = identity(Fold::sum, kind);
+      for (std::int64_t k = 0; k < g.k.count; ++k) {
+        const ScalarValue factors[] = {operand(0, a_first + k),
+                                       operand(1, b_first + k * g.b_stride + j)};
+        sum = fold_step(Fold::sum, sum, apply(PointwiseFn::mul, factors));
+      }
+      store(sum, out.data(), first + j);
+    }
+  });
+  return out;
+}
+
+}  // namespace
+
+WideProduct wide_matmul(const Node& node, const std::vector<const TensorType*>& types,
+                        const std::vector<const Pieces*>& values, const Setting& setting, int rank,
+                        bool with_magnitude) {
+  return wide_matmul_of({node, types, values, setting}, rank, with_magnitude);
+}
+
+std::vector<std::vector<double>> matmul_magnitude(const Graph& graph, NodeId id,
+                                                  const std::vector<const Pieces*>& inputs,
+                                                  const Setting& setting) {
+  const Node& node = graph.node(id);
+  std::vector<const TensorType*> types;
+  for (NodeId input : node.inputs) types.push_back(&graph.node(input).type);
+  std::vector<std::vector<double>> out;
+  for (int rank = 0; rank < setting.mesh.ranks(); ++rank) {
+    out.push_back(wide_matmul(node, types, inputs, setting, rank, true).magnitude);
+  }
+  return out;
+}
+
+Pieces evaluate_matmul(const Evaluation& e) {
+  Pieces out(e.ranks());
+  const DTypeKind kind = e.result_kind();
+  for (int rank = 0; rank < e.ranks(); ++rank) {
+    if (!is_floating(kind)) {
+      out[rank] = integer_matmul(e, rank);
+      continue;
+    }
+    const std::vector<double> wide = wide_matmul_of(e, rank, false).value;
+    out[rank].resize(wide.size() * size_of(kind));
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      store(cast(scalar(wide[i]), kind), out[rank].data(), i);
+    }
+  }
+  return out;
+}
+
+}  // namespace coconet::interp
