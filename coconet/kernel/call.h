@@ -59,6 +59,8 @@ struct Call {
   Status (*wait_slow)(void* runtime, int peer, std::uint64_t target, int step,
                       int launch) = nullptr;
   Status (*matmul)(void* runtime, const MatmulCall&) = nullptr;
+  // Records why the call fails, for the user; gives kFailed.
+  Status (*fail)(void* runtime, const char* message) = nullptr;
   void* runtime = nullptr;
 };
 

@@ -116,8 +116,8 @@ ValueId KernelBuilder::layer_norm(NodeId id) {
   const ValueId square = compute(PointwiseFn::mul, {centred, centred}, wide, id);
   const ValueId variance = mean_of_run(square, wide, columns, id);
   const ValueId shifted = compute(PointwiseFn::add, {variance, eps}, wide, id);
-  const ValueId deviation = compute(PointwiseFn::sqrt, {shifted}, wide, id);
-  const ValueId unit = compute(PointwiseFn::div, {centred, deviation}, wide, id);
+  const ValueId scale = compute(PointwiseFn::rsqrt, {shifted}, wide, id);
+  const ValueId unit = compute(PointwiseFn::mul, {centred, scale}, wide, id);
   const ValueId scaled = compute(PointwiseFn::mul, {unit, gamma}, wide, id);
   return cast(compute(PointwiseFn::add, {scaled, beta}, wide, id), node.type.dtype, id);
 }

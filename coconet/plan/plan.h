@@ -61,7 +61,7 @@ struct FoldPeers {
   Fold fold = Fold::sum;
   AxisList axes;
 };
-// A graph operation on values: Constant, AxisSize, DimSize, Pointwise, Cast, Dropout or AsPartial.
+// A graph operation on values: a literal, Pointwise, Cast, Dropout or AsPartial.
 struct Compute {
   Op op;
 };
@@ -179,6 +179,7 @@ struct Plan {
 
 // The plan's text: buffers, launches with their statements, waits.
 std::string print(const Plan& plan);
+std::string print_launch(const Plan& plan, LaunchId id);
 // Of the printed plan; ranks compare it.
 std::uint64_t hash_of(const Plan& plan);
 

@@ -51,6 +51,11 @@ class Printer {
     return out_;
   }
 
+  std::string text_of(LaunchId id) {
+    print_launch(id.index);
+    return out_;
+  }
+
  private:
   std::string name(BufferId id) const { return plan_.buffer(id).name; }
 
@@ -172,6 +177,8 @@ class Printer {
 }  // namespace
 
 std::string print(const Plan& plan) { return Printer(plan).text(); }
+
+std::string print_launch(const Plan& plan, LaunchId id) { return Printer(plan).text_of(id); }
 
 std::uint64_t hash_of(const Plan& plan) {
   std::uint64_t hash = 14695981039346656037ull;  // FNV-1a

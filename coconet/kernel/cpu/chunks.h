@@ -1,0 +1,51 @@
+// The chunks of an overlapped group: chunk c is the c-th piece of the rows of every owner's slice.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "coconet/kernel/cpu/space.h"
+#include "coconet/kernel/cut.h"
+
+namespace coconet::kernel {
+
+struct Chunks {
+  std::int64_t rows = 0;  // of the whole sliced range
+  int owners = 1;
+  std::int64_t count = 1;  // chunks
+  std::int64_t each = 0;   // rows of a chunk of one owner
+
+  Chunks(std::int64_t rows, int owners, std::int64_t wanted) : rows(rows), owners(owners) {
+    const std::int64_t largest = cut(rows, owners, 0).count;
+    count = std::max<std::int64_t>(1, wanted);
+    each = largest / count + (largest % count != 0);
+  }
+
+  // The rows of chunk `chunk` of an owner's slice, counted from its begin.
+  Cut of_slice(int owner, std::int64_t chunk) const {
+    const Cut slice = cut(rows, owners, owner);
+    const std::int64_t begin = std::min(slice.count, chunk * each);
+    return {begin, std::min(each, slice.count - begin)};
+  }
+
+  // Calls work(begin, count) with the rows of the chunk of every owner, counted from the tensor's
+  // first.
+  template <class Work>
+  auto of_all(std::int64_t chunk, Work&& work) const -> decltype(work(rows, rows)) {
+    for (int owner = 0; owner < owners; ++owner) {
+      const Cut piece = of_slice(owner, chunk);
+      if (piece.count == 0) continue;
+      const auto status = work(cut(rows, owners, owner).begin + piece.begin, piece.count);
+      if (status != decltype(status){}) return status;
+    }
+    return {};
+  }
+};
+
+// Dims 0..last of a space that is whole there, taken as one index.
+inline Space merged(Space space, int last) {
+  cut_space(space, 0, last, 1, 1, 0);
+  return space;
+}
+
+}  // namespace coconet::kernel

@@ -1,0 +1,101 @@
+// What a kernel needs to know of the other ranks: coordinates, groups, addresses, waits.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "coconet/kernel/call.h"
+#include "coconet/kernel/dropout.h"
+#include "coconet/kernel/lanes.h"
+
+namespace coconet::kernel {
+
+inline constexpr int kMaxAxes = 8;
+inline constexpr int kMaxRanks = 256;
+
+// The ranks that differ from this one on some axes only, in rank order, this one among them.
+struct Peers {
+  int count = 0;
+  int rank[kMaxRanks] = {};
+};
+
+// This rank's place in the mesh.
+struct Ranks {
+  const Call& call;
+  int axes;
+  int sizes[kMaxAxes] = {};
+  int coordinates[kMaxAxes] = {};
+
+  Ranks(const Call& call, int axes) : Ranks(call, axes, call.rank) {}
+  Ranks(const Call& call, int axes, int rank) : call(call), axes(axes) {
+    int rest = rank;
+    for (int axis = axes - 1; axis >= 0; --axis) {
+      sizes[axis] = call.mesh_sizes[axis];
+      coordinates[axis] = rest % sizes[axis];
+      rest /= sizes[axis];
+    }
+  }
+
+  // The first rank of its group along these axes.
+  bool is_first(std::initializer_list<int> along) const {
+    for (int axis : along) {
+      if (coordinates[axis] != 0) return false;
+    }
+    return true;
+  }
+
+  // Of the coordinates of `rank` on these axes: the part of a dropout's key that tells replicas
+  // apart.
+  std::uint64_t local_hash(std::initializer_list<int> along, int rank) const {
+    const Ranks there(call, axes, rank);
+    std::int64_t at[kMaxAxes] = {};
+    int count = 0;
+    for (int axis : along) at[count++] = there.coordinates[axis];
+    return coordinate_hash(at, count);
+  }
+
+  Peers peers(std::initializer_list<int> along) const {
+    Peers out;
+    for (int rank = 0; rank < call.ranks; ++rank) {
+      bool same = true;
+      for (int axis = axes - 1, rest = rank; axis >= 0; --axis) {
+        bool free = false;
+        for (int other : along) free |= other == axis;
+        same &= free || rest % sizes[axis] == coordinates[axis];
+        rest /= sizes[axis];
+      }
+      if (same && out.count < kMaxRanks) out.rank[out.count++] = rank;
+    }
+    return out;
+  }
+};
+
+// Ends the call with an error unless the rate of a dropout is a number from 0 to 1.
+inline Status check_rate(const Call& call, float rate) {
+  if (valid_rate(rate)) return kOk;
+  return call.fail(call.runtime, "the rate of a dropout must be from 0 to 1");
+}
+
+// Blocks of a tensor of `count` elements.
+inline std::int64_t blocks_of(std::int64_t count) {
+  return count / kBlockElements + (count % kBlockElements != 0);
+}
+
+// Buffer `buffer` of rank `rank`.
+template <class T>
+T* pointer(const Call& call, int buffer, int rank) {
+  return static_cast<T*>(call.address[std::int64_t{buffer} * call.ranks + rank]);
+}
+
+// All of `peers` but this rank have done tick `on`.
+inline Status wait_for(const Call& call, const Peers& peers, std::int64_t on, std::int64_t tick,
+                       int launch) {
+  for (int p = 0; p < peers.count; ++p) {
+    if (peers.rank[p] == call.rank) continue;
+    const Status status = wait(call, peers.rank[p], on, static_cast<int>(tick), launch);
+    if (status != kOk) return status;
+  }
+  return kOk;
+}
+
+}  // namespace coconet::kernel

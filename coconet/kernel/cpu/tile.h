@@ -1,0 +1,105 @@
+// Tiles: the stretches of a run that a generated kernel works on at once, and what it does between
+// loops over one.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "coconet/kernel/compute.h"
+#include "coconet/kernel/cpu/ranks.h"
+#include "coconet/kernel/cpu/space.h"
+#include "coconet/kernel/lanes.h"
+
+#if defined(__clang__)
+#define COCONET_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define COCONET_LOOP _Pragma("GCC ivdep")  // element i touches no other element
+#else
+#define COCONET_LOOP
+#endif
+
+namespace coconet::kernel {
+
+inline constexpr std::int64_t kTile = 1024;
+
+// Room for one value of every element of a tile, in cache.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(std::int64_t count)
+      : data_(static_cast<T*>(::operator new(sizeof(T) * (count > 0 ? count : 1), kAlign))) {}
+  ~Scratch() { ::operator delete(data_, kAlign); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  T* data() { return data_; }
+
+ private:
+  static constexpr std::align_val_t kAlign{64};
+  T* data_;
+};
+
+// Calls visit(run, offset, count) for every tile of the space: elements offset .. offset + count of
+// the run. width <= 0: tiles of kTile elements of runs that end only where the piece does; else a
+// run that does not cross a multiple of width is one tile.
+template <class Visit>
+void for_each_tile(const Space& space, std::int64_t width, Visit&& visit) {
+  for_each_run(space, width, [&](const Run& run) {
+    const std::int64_t step = width > 0 ? run.count : kTile;
+    for (std::int64_t offset = 0; offset < run.count; offset += step) {
+      visit(run, offset, std::min(step, run.count - offset));
+    }
+  });
+}
+
+// The rows (last dim) of a space that does not cut it, empty ones too.
+template <class Visit>
+void for_each_row(const Space& space, Visit&& visit) {
+  const std::int64_t columns = space.sizes[space.dims - 1];
+  if (columns > 0) return for_each_tile(space, columns, visit);
+  Space rows = space;  // the row's one imagined element
+  rows.sizes[space.dims - 1] = 1;
+  for (int g = 0; g < rows.groups; ++g) {
+    if (rows.group[g].last == space.dims - 1)
+      rows.group[g] = {space.dims - 1, space.dims - 1, 1, 0, 1};
+  }
+  for_each_run(rows, 1, [&](const Run& run) { visit(run, std::int64_t{0}, std::int64_t{0}); });
+}
+
+// out[i] = the fold over the peers, in rank order, of of_peer(rank)(i), accumulated in the compute
+// type and rounded once to T.
+template <class F, class T, class OfPeer>
+void fold_peers(const Peers& peers, std::int64_t count, Compute<T>* out, OfPeer&& of_peer) {
+  if (peers.count == 2) {
+    const auto a = of_peer(peers.rank[0]);
+    const auto b = of_peer(peers.rank[1]);
+    COCONET_LOOP
+    for (std::int64_t i = 0; i < count; ++i) out[i] = rounded<T>(F{}(a(i), b(i)));
+    return;
+  }
+  const auto first = of_peer(peers.rank[0]);
+  COCONET_LOOP
+  for (std::int64_t i = 0; i < count; ++i) out[i] = first(i);
+  for (int p = 1; p < peers.count; ++p) {
+    const auto next = of_peer(peers.rank[p]);
+    COCONET_LOOP
+    for (std::int64_t i = 0; i < count; ++i) out[i] = F{}(out[i], next(i));
+  }
+  if constexpr (kIs16Bit<T>) {
+    COCONET_LOOP
+    for (std::int64_t i = 0; i < count; ++i) out[i] = rounded<T>(out[i]);
+  }
+}
+
+// Writes a tile to elements index .. index + count of the buffer of every peer.
+template <class T>
+void store_all(const Call& call, const Peers& peers, int buffer, std::int64_t index, const T* tile,
+               std::int64_t count) {
+  for (int p = 0; p < peers.count; ++p) {
+    T* to = pointer<T>(call, buffer, peers.rank[p]) + index;
+    std::memcpy(to, tile, static_cast<std::size_t>(count) * sizeof(T));
+  }
+}
+
+}  // namespace coconet::kernel

@@ -1,0 +1,150 @@
+#include "coconet/source/cpp/kernel_printer.h"
+
+namespace coconet::source::cpp {
+
+using plan::Compute;
+using plan::Count;
+using plan::FoldBuffer;
+using plan::FoldPeers;
+using plan::Level;
+using plan::Load;
+using plan::ReduceRun;
+
+std::string KernelPrinter::storage(plan::BufferId buffer) const {
+  return storage_type(plan_.buffer(buffer).type.dtype.kind);
+}
+
+bool KernelPrinter::moves(plan::BufferId buffer) const {
+  const Shape& shape = plan_.buffer(buffer).type.shape;
+  if (shape.empty()) return false;
+  return shape == kernel_.space.shape || !shape.back().is_one();
+}
+
+std::string KernelPrinter::load_text(Id id) {
+  const plan::BufferId buffer = std::get<Load>(at(id).action).buffer;
+  const std::string name = names_of(buffer);
+  if (at(id).level == Level::call) return "widen(*" + name + ")";
+  const std::string base = in_fold_ && at(id).per_peer ? "" : name + "_i";
+  const bool moving = at(id).level == Level::element && moves(buffer);
+  std::string index = base;
+  if (moving) index += base.empty() ? "i" : " + i";
+  if (index.empty()) index = "0";
+  return "widen(" + name + "[" + index + "])";
+}
+
+std::string KernelPrinter::expression(Id id) {
+  if (is<Load>(id)) {
+    const bool variable = at(id).level == Level::call && !at(id).per_peer;
+    return variable ? name_[id] : load_text(id);
+  }
+  if (!has_line(id)) return definition(id);
+  const bool from_scratch = has_scratch(id) && at(id).level == Level::element && !in_fold_ &&
+                            (is<FoldPeers>(id) || loop_[id] < now_);
+  return from_scratch ? name_[id] + "_tile.data()[i]" : name_[id];
+}
+
+std::string KernelPrinter::rounded_text(Id id, const std::string& text) const {
+  const DTypeKind kind = at(id).dtype.kind;
+  if (accumulator_of(kind) == kind) return text;
+  return "rounded<" + storage_type(kind) + ">(" + text + ")";
+}
+
+std::string KernelPrinter::pointwise_text(Id id, PointwiseFn fn) {
+  const auto& inputs = at(id).inputs;
+  const DTypeKind kind = at(inputs[0].index).dtype.kind;
+  const bool infix = is_floating(kind) && (fn == PointwiseFn::add || fn == PointwiseFn::sub ||
+                                           fn == PointwiseFn::mul || fn == PointwiseFn::div);
+  if (infix) {
+    return "(" + expression(inputs[0].index) + " " + std::string(symbol_of(fn)) + " " +
+           expression(inputs[1].index) + ")";
+  }
+  std::string out = "kernel::" + std::string(name_of(fn)) + "(";
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    out += (i > 0 ? ", " : "") + expression(inputs[i].index);
+  }
+  return out + ")";
+}
+
+std::string KernelPrinter::local_hash(Id dropout) const {
+  const TensorType& type = plan_.graph.node(at(dropout).origin).type;
+  const AxisList local = type.layout.axes_that_are<Local>();
+  if (local.empty()) return "0";
+  return "ranks.local_hash(" + axes_text(local) + ", " +
+         (at(dropout).per_peer ? "peer" : "call.rank") + ")";
+}
+
+std::string KernelPrinter::compute_definition(Id id) {
+  const auto& statement = at(id);
+  const auto unexpected = [](const auto&) -> std::string {
+    throw InternalError("an operation that no kernel computes");
+  };
+  const std::string type = storage_type(statement.dtype.kind);
+  return std::visit(
+      Overloaded{
+          [&](const Constant& op) { return literal_text(op); },
+          [&](const AxisSize& op) {
+            return "cast<" + type + ">(std::int64_t{ranks.sizes[" + std::to_string(op.axis) + "]})";
+          },
+          [&](const DimSize& op) {
+            return "cast<" + type + ">(std::int64_t{" + dim_text(op.dim) + "})";
+          },
+          [&](const Pointwise& op) { return rounded_text(id, pointwise_text(id, op.fn)); },
+          [&](const Cast&) {
+            return "cast<" + type + ">(" + expression(statement.inputs[0].index) + ")";
+          },
+          [&](const Dropout&) {
+            const std::string index =
+                statement.level == Level::call ? "0" : "run.global + offset + i";
+            return rounded_text(id, "dropout_" + std::to_string(id) + ".apply(" +
+                                        expression(statement.inputs[0].index) + ", " + index + ")");
+          },
+          [&](const AsPartial& op) {
+            return "(ranks.is_first(" + axes_text(op.axes) + ") ? " +
+                   expression(statement.inputs[0].index) + " : widen(stored_identity<" +
+                   fold_type(op.fold) + ", " + type + ">()))";
+          },
+          [&](const Input& op) { return unexpected(op); },
+          [&](const Matmul& op) { return unexpected(op); },
+          [&](const Reduce& op) { return unexpected(op); },
+          [&](const Norm& op) { return unexpected(op); },
+          [&](const LayerNorm& op) { return unexpected(op); },
+          [&](const BlockReduce& op) { return unexpected(op); },
+          [&](const FoldBlocks& op) { return unexpected(op); },
+          [&](const Update& op) { return unexpected(op); },
+          [&](const AllReduce& op) { return unexpected(op); },
+          [&](const ReduceScatter& op) { return unexpected(op); },
+          [&](const AllGather& op) { return unexpected(op); },
+          [&](const ReduceTo& op) { return unexpected(op); },
+          [&](const Broadcast& op) { return unexpected(op); },
+          [&](const Shard& op) { return unexpected(op); },
+          [&](const RootOf& op) { return unexpected(op); },
+      },
+      std::get<Compute>(statement.action).op);
+}
+
+std::string KernelPrinter::definition(Id id) {
+  const auto& statement = at(id);
+  return std::visit(
+      Overloaded{
+          [&](const Load&) { return load_text(id); },
+          [&](const Compute&) { return compute_definition(id); },
+          [&](const Count& count) {
+            return "cast<" + storage_type(statement.dtype.kind) + ">(std::int64_t{" +
+                   product_text(count.shape) + "})";
+          },
+          [&](const FoldBuffer& fold) {
+            const std::string name = names_of(fold.buffer);
+            const std::string type = storage(fold.buffer);
+            return "fold_blocks<" + fold_type(fold.fold) + ">(" +
+                   product_text(plan_.buffer(fold.buffer).type.shape) + ", pointer<" + type +
+                   ">(call, buffer::" + name + ", call.rank))";
+          },
+          [&](const FoldPeers&) -> std::string { throw InternalError("a fold is a statement"); },
+          [&](const ReduceRun&) -> std::string {
+            throw InternalError("a reduction is a statement");
+          },
+      },
+      statement.action);
+}
+
+}  // namespace coconet::source::cpp

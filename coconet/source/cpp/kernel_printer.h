@@ -1,0 +1,78 @@
+// How kernel_text prints: which values get a line, in which loop, and under which name.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "coconet/source/cpp/kernel_text.h"
+
+namespace coconet::source::cpp {
+
+// A kernel's element-level values are computed in one or more loops over a tile. Loop s + 1 begins
+// where a reduction over the run of values of loop s is needed. A value that a later loop or a
+// reduction needs goes through a Scratch.
+class KernelPrinter {
+ public:
+  KernelPrinter(const plan::Plan& plan, int launch, const plan::Kernel& kernel, Pieces& pieces,
+                const std::map<int, std::string>& buffer_names);
+  std::string text();
+
+ private:
+  using Id = int;  // index of a statement
+  const plan::Statement& at(Id id) const { return kernel_.statements[id]; }
+  template <class Action>
+  const Action* is(Id id) const {
+    return std::get_if<Action>(&at(id).action);
+  }
+
+  // analysis (kernel_analysis.cc)
+  void find_loops();
+  void find_uses();
+  void choose_names();
+  bool has_line(Id id) const;  // a variable of its own, not part of its one reader's expression
+  bool has_scratch(Id id) const;
+  std::string wanted_name(Id id) const;
+
+  // text
+  void print_preamble();
+  void print_call_values();
+  void print_scratches();
+  void print_tile();
+  void print_fold(Id id, const std::string& indent);
+  void print_loop(int loop);
+  void print_run_values(int loop);
+  void print_run_stores();
+  void print_call_stores();
+  void line(const std::string& indent, const std::string& text) { out_ += indent + text + "\n"; }
+
+  std::string expression(Id id);  // of the value, as its readers write it
+  std::string definition(Id id);  // of what computes it
+  std::string compute_definition(Id id);
+  std::string pointwise_text(Id id, PointwiseFn fn);
+  std::string load_text(Id id);
+  std::string rounded_text(Id id, const std::string& text) const;
+  std::string local_hash(Id dropout) const;
+  std::string operand_at(plan::BufferId buffer) const { return "at_" + names_of(buffer); }
+  std::string names_of(plan::BufferId buffer) const { return buffer_names_.at(buffer.index); }
+  std::string storage(plan::BufferId buffer) const;
+  bool moves(plan::BufferId buffer) const;  // its index moves along a run
+  std::string tile_of_store(const plan::Store& store) const;
+
+  const plan::Plan& plan_;
+  int launch_;
+  const plan::Kernel& kernel_;
+  Pieces& pieces_;
+  const std::map<int, std::string>& buffer_names_;
+  std::vector<int>
+      loop_;  // by statement: the loop that computes it, or before which a run value is computed
+  int loops_ = 1;
+  std::vector<int> uses_;
+  std::vector<bool> needs_scratch_;
+  std::vector<std::string> name_;
+  int now_ = 0;  // the loop being printed
+  bool in_fold_ = false;
+  std::string out_;
+};
+
+}  // namespace coconet::source::cpp

@@ -1,0 +1,319 @@
+#include "coconet/source/cpp/kernel_text.h"
+
+#include <algorithm>
+#include <set>
+
+#include "coconet/source/cpp/kernel_printer.h"
+
+namespace coconet::source::cpp {
+
+using plan::FoldBuffer;
+using plan::FoldPeers;
+using plan::Level;
+using plan::Load;
+using plan::ReduceRun;
+using plan::RunWidth;
+using plan::Statement;
+using plan::Store;
+
+namespace {
+
+constexpr const char* kIndent = "    ";
+
+std::string width_text(const plan::Kernel& kernel) {
+  switch (kernel.width) {
+    case RunWidth::piece: return "0";
+    case RunWidth::row: return "space.sizes[space.dims - 1]";
+    case RunWidth::block: return "kBlockElements";
+  }
+  throw InternalError("a RunWidth outside its enumerators");
+}
+
+std::string tile_size_text(const plan::Kernel& kernel) {
+  return kernel.width == RunWidth::row ? "space.sizes[space.dims - 1]" : "kTile";
+}
+
+bool is_element(const plan::Kernel& kernel, const Store& store) {
+  return kernel.statements[store.value.index].level == Level::element;
+}
+
+}  // namespace
+
+KernelPrinter::KernelPrinter(const plan::Plan& plan, int launch, const plan::Kernel& kernel,
+                             Pieces& pieces, const std::map<int, std::string>& buffer_names)
+    : plan_(plan), launch_(launch), kernel_(kernel), pieces_(pieces), buffer_names_(buffer_names) {
+  find_loops();
+  find_uses();
+  choose_names();
+}
+
+std::string KernelPrinter::text() {
+  out_ = "Status launch_" + std::to_string(launch_) +
+         "(const Ranks& ranks, [[maybe_unused]] const Space& space) {\n";
+  print_preamble();
+  print_call_values();
+  const bool tiles =
+      std::any_of(kernel_.stores.begin(), kernel_.stores.end(),
+                  [&](const Store& store) { return at(store.value.index).level != Level::call; });
+  if (tiles) {
+    print_scratches();
+    print_tile();
+  }
+  print_call_stores();
+  line("  ", "return kOk;");
+  return out_ + "}\n\n";
+}
+
+// The buffers: where they stand and how this rank's piece of each is laid out.
+void KernelPrinter::print_preamble() {
+  line("  ", "const Call& call = ranks.call;");
+  std::set<std::string> groups;
+  std::set<int> laid_out, pointed;
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    if (const auto* fold = is<FoldPeers>(id)) {
+      groups.insert("const Peers " + peers_name(plan_.graph.mesh(), fold->axes) +
+                    " = ranks.peers(" + axes_text(fold->axes) + ");");
+    }
+    if (const auto* load = is<Load>(id)) {
+      if (at(id).level != Level::call) laid_out.insert(load->buffer.index);
+      if (!at(id).per_peer) pointed.insert(load->buffer.index);
+    }
+  }
+  for (const Store& store : kernel_.stores) {
+    if (at(store.value.index).level != Level::call) laid_out.insert(store.buffer.index);
+    if (store.all) {
+      groups.insert("const Peers " + peers_name(plan_.graph.mesh(), *store.all) +
+                    " = ranks.peers(" + axes_text(*store.all) + ");");
+    } else {
+      pointed.insert(store.buffer.index);
+    }
+  }
+  for (const std::string& group : groups) line("  ", group);
+  for (int b : laid_out) {
+    const plan::BufferId id{b};
+    line("  ", "const Space at_" + names_of(id) + " = " + pieces_.of(plan_.buffer(id).type) + ";");
+  }
+  for (int b : pointed) {
+    const std::string name = names_of({b}), type = storage({b});
+    line("  ", type + "* const " + name + " = pointer<" + type + ">(call, buffer::" + name +
+                   ", call.rank);");
+  }
+}
+
+void KernelPrinter::print_call_values() {
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    if (at(id).level != Level::call || !has_line(id) || at(id).per_peer) continue;
+    if (is<FoldPeers>(id)) {
+      line("  ", compute_type(at(id).dtype.kind) + " " + name_[id] + ";");
+      print_fold(id, "  ");
+      continue;
+    }
+    const auto* compute = is<plan::Compute>(id);
+    const auto* load = is<Load>(id);
+    (void)compute;
+    const std::string value = load ? "widen(*" + names_of(load->buffer) + ")" : definition(id);
+    line("  ", "const " + compute_type(at(id).dtype.kind) + " " + name_[id] + " = " + value + ";");
+  }
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    const auto* compute = is<plan::Compute>(id);
+    const auto* dropout = compute ? std::get_if<Dropout>(&compute->op) : nullptr;
+    if (!dropout || at(id).per_peer) continue;
+    const std::string rate = expression(at(id).inputs[1].index);
+    line("  ", "COCONET_TRY(check_rate(call, " + rate + "));");
+    line("  ", "const Dropout dropout_" + std::to_string(id) + "(call.seed, call.call_number, " +
+                   std::to_string(dropout->site) + ", " + local_hash(id) + ", " + rate + ");");
+  }
+}
+
+void KernelPrinter::print_scratches() {
+  const std::string size = tile_size_text(kernel_);
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    if (!has_scratch(id) || at(id).level != Level::element) continue;
+    line("  ",
+         "Scratch<" + compute_type(at(id).dtype.kind) + "> " + name_[id] + "_tile(" + size + ");");
+  }
+  for (const Store& store : kernel_.stores) {
+    if (!store.all || !is_element(kernel_, store)) continue;
+    line("  ",
+         "Scratch<" + storage(store.buffer) + "> " + tile_of_store(store) + "(" + size + ");");
+  }
+}
+
+std::string KernelPrinter::tile_of_store(const Store& store) const {
+  return "to_" + names_of(store.buffer);
+}
+
+void KernelPrinter::print_tile() {
+  const std::string visit =
+      "[&](const Run& run, [[maybe_unused]] std::int64_t offset, std::int64_t count) {";
+  if (kernel_.width == RunWidth::row) {
+    line("  ", "for_each_row(space, " + visit);
+  } else {
+    line("  ", "for_each_tile(space, " + width_text(kernel_) + ", " + visit);
+  }
+  // Where the tile begins in each buffer.
+  std::set<int> indexed;
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    const auto* load = is<Load>(id);
+    if (load && at(id).level != Level::call) indexed.insert(load->buffer.index);
+  }
+  for (const Store& store : kernel_.stores) {
+    if (at(store.value.index).level != Level::call) indexed.insert(store.buffer.index);
+  }
+  for (int b : indexed) {
+    const bool block = plan_.buffers[b].type.rank() == 1 &&
+                       plan_.buffers[b].type.shape[0].is_blocks() &&
+                       !(kernel_.space.shape == plan_.buffers[b].type.shape);
+    const std::string name = names_of({b});
+    const std::string index = block ? "run.global / kBlockElements - at_" + name + ".group[0].begin"
+                                    : "index_in(at_" + name + ", run.coordinates, space.dims)" +
+                                          (moves({b}) ? " + offset" : "");
+    line(kIndent, "[[maybe_unused]] const std::int64_t " + name + "_i = " + index + ";");
+  }
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    if (is<FoldPeers>(id) && at(id).level == Level::element) print_fold(id, kIndent);
+  }
+  for (int loop = 0; loop < loops_; ++loop) {
+    now_ = loop;
+    print_run_values(loop);
+    print_loop(loop);
+  }
+  print_run_stores();
+  line("  ", "});");
+}
+
+// The fold over peers: of each peer, a function of the element.
+void KernelPrinter::print_fold(Id id, const std::string& indent) {
+  const auto& fold = *is<FoldPeers>(id);
+  const Id value = at(id).inputs[0].index;
+  const bool element = at(id).level == Level::element;
+  line(indent, "fold_peers<" + fold_type(fold.fold) + ", " + storage_type(at(id).dtype.kind) +
+                   ">(" + peers_name(plan_.graph.mesh(), fold.axes) + ", " +
+                   (element ? "count, " + name_[id] + "_tile.data()" : "1, &" + name_[id]) +
+                   ", [&]([[maybe_unused]] int peer) {");
+  std::vector<bool> part(loop_.size(), false);
+  part[value] = true;
+  for (Id s = value; s >= 0; --s) {
+    if (!part[s]) continue;
+    for (plan::ValueId input : at(s).inputs) part[input.index] = true;
+  }
+  std::set<int> buffers;
+  for (Id s = 0; s <= value; ++s) {
+    const auto* load = is<Load>(s);
+    if (part[s] && load && at(s).per_peer) buffers.insert(load->buffer.index);
+    const auto* compute = is<plan::Compute>(s);
+    const auto* dropout = compute ? std::get_if<Dropout>(&compute->op) : nullptr;
+    if (!part[s] || !dropout || !at(s).per_peer) continue;
+    const std::string rate = expression(at(s).inputs[1].index);
+    line(indent, "  const Dropout dropout_" + std::to_string(s) + "(call.seed, call.call_number, " +
+                     std::to_string(dropout->site) + ", " + local_hash(s) + ", " + rate + ");");
+  }
+  for (int b : buffers) {
+    const std::string name = names_of({b}), type = storage({b});
+    line(indent, "  const " + type + "* " + name + " = pointer<" + type + ">(call, buffer::" +
+                     name + ", peer)" + (element ? " + " + name + "_i" : "") + ";");
+  }
+  line(indent, "  return [=]([[maybe_unused]] std::int64_t i) {");
+  in_fold_ = true;
+  for (Id s = 0; s < value; ++s) {
+    if (!part[s] || !at(s).per_peer || !has_line(s)) continue;
+    line(indent, "    const " + compute_type(at(s).dtype.kind) + " " + name_[s] + " = " +
+                     definition(s) + ";");
+  }
+  const std::string result =
+      at(value).per_peer || is<Load>(value) ? definition(value) : expression(value);
+  in_fold_ = false;
+  line(indent, "    return " + result + ";");
+  line(indent, "  };");
+  line(indent, "});");
+}
+
+void KernelPrinter::print_run_values(int loop) {
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    if (at(id).level != Level::run || loop_[id] != loop || !has_line(id)) continue;
+    const std::string type = compute_type(at(id).dtype.kind);
+    if (const auto* reduce = is<ReduceRun>(id)) {
+      const Id of = at(id).inputs[0].index;
+      line(kIndent, "const " + type + " " + name_[id] + " = reduce_row<" + fold_type(reduce->fold) +
+                        ">(count, [&](std::int64_t i) { return " + expression(of) + "; });");
+    } else {
+      line(kIndent, "const " + type + " " + name_[id] + " = " + definition(id) + ";");
+    }
+  }
+}
+
+void KernelPrinter::print_loop(int loop) {
+  std::string body;
+  std::swap(body, out_);
+  const std::string indent = std::string(kIndent) + "  ";
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    if (at(id).level != Level::element || loop_[id] != loop || !has_line(id)) continue;
+    if (at(id).per_peer || is<FoldPeers>(id)) continue;
+    line(indent, "const " + compute_type(at(id).dtype.kind) + " " + name_[id] + " = " +
+                     definition(id) + ";");
+    if (has_scratch(id)) line(indent, name_[id] + "_tile.data()[i] = " + name_[id] + ";");
+  }
+  if (loop == loops_ - 1) {
+    for (const Store& store : kernel_.stores) {
+      if (!is_element(kernel_, store)) continue;
+      const std::string value =
+          "round_to<" + storage(store.buffer) + ">(" + expression(store.value.index) + ")";
+      const std::string name = names_of(store.buffer);
+      const std::string to =
+          store.all ? tile_of_store(store) + ".data()[i]" : name + "[" + name + "_i + i]";
+      line(indent, to + " = " + value + ";");
+    }
+  }
+  std::swap(body, out_);
+  if (body.empty()) return;
+  line(kIndent, "COCONET_LOOP");
+  line(kIndent, "for (std::int64_t i = 0; i < count; ++i) {");
+  out_ += body;
+  line(kIndent, "}");
+}
+
+void KernelPrinter::print_run_stores() {
+  now_ = loops_ - 1;
+  for (const Store& store : kernel_.stores) {
+    const Id id = store.value.index;
+    const std::string name = names_of(store.buffer), type = storage(store.buffer);
+    if (at(id).level == Level::element && store.all) {
+      line(kIndent, "store_all(call, " + peers_name(plan_.graph.mesh(), *store.all) + ", buffer::" +
+                        name + ", " + name + "_i, " + tile_of_store(store) + ".data(), count);");
+    }
+    if (at(id).level != Level::run) continue;
+    const std::string value = "round_to<" + type + ">(" + expression(id) + ")";
+    if (store.all) {
+      line(kIndent, "const " + type + " to_" + name + " = " + value + ";");
+      line(kIndent, "store_all(call, " + peers_name(plan_.graph.mesh(), *store.all) +
+                        ", buffer::" + name + ", " + name + "_i, &to_" + name + ", 1);");
+    } else {
+      line(kIndent, name + "[" + name + "_i] = " + value + ";");
+    }
+  }
+}
+
+void KernelPrinter::print_call_stores() {
+  for (const Store& store : kernel_.stores) {
+    const Id id = store.value.index;
+    if (at(id).level != Level::call) continue;
+    const std::string name = names_of(store.buffer), type = storage(store.buffer);
+    const std::string value = "round_to<" + type + ">(" + expression(id) + ")";
+    // A scalar has no element away from its root.
+    const std::string when = kernel_.space.shape.empty() ? "if (!space.empty_here) " : "";
+    if (store.all) {
+      line("  ", "const " + type + " to_" + name + " = " + value + ";");
+      line("  ", when + "store_all(call, " + peers_name(plan_.graph.mesh(), *store.all) +
+                     ", buffer::" + name + ", 0, &to_" + name + ", 1);");
+    } else {
+      line("  ", when + "*" + name + " = " + value + ";");
+    }
+  }
+}
+
+std::string kernel_text(const plan::Plan& plan, int launch, const plan::Kernel& kernel,
+                        Pieces& pieces, const std::map<int, std::string>& buffer_names) {
+  return KernelPrinter(plan, launch, kernel, pieces, buffer_names).text();
+}
+
+}  // namespace coconet::source::cpp

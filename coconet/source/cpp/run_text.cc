@@ -1,0 +1,185 @@
+#include "coconet/source/cpp/run_text.h"
+
+#include <set>
+
+namespace coconet::source::cpp {
+
+using plan::Kernel;
+using plan::Launch;
+using plan::LaunchId;
+using plan::MatmulLaunch;
+using plan::OverlapGroup;
+using plan::Wait;
+
+namespace {
+
+class RunPrinter {
+ public:
+  RunPrinter(const plan::Plan& plan, Pieces& pieces) : plan_(plan), pieces_(pieces) {}
+
+  std::string text() {
+    out_ = "Status run(const Call& call, std::int64_t* ticks) {\n";
+    line("  ", "const Ranks ranks(call, " + std::to_string(plan_.graph.mesh().size()) + ");");
+    for (const std::string& group : groups()) line("  ", group);
+    line("  ", "std::int64_t tick = 0;  // the last one done");
+    for (int l = 0; l < static_cast<int>(plan_.launches.size());) {
+      const int group = plan_.launches[l].overlap;
+      if (group < 0) {
+        print_launch(l++);
+      } else {
+        print_group(plan_.overlaps[group], group);
+        l = plan_.overlaps[group].last.index + 1;
+      }
+    }
+    if (!plan_.exit_waits.empty()) {
+      line("  ", "// complete here, and no longer read or written by peers");
+      for (const Wait& wait : plan_.exit_waits) print_wait(wait, "  ", "tick", -1, "0");
+    }
+    line("  ", "*ticks = tick;");
+    line("  ", "return kOk;");
+    return out_ + "}\n\n";
+  }
+
+ private:
+  void line(const std::string& indent, const std::string& text) { out_ += indent + text + "\n"; }
+
+  std::set<std::string> groups() const {
+    std::set<std::string> out;
+    const auto add = [&](const AxisList& axes) {
+      out.insert("const Peers " + peers_name(plan_.graph.mesh(), axes) + " = ranks.peers(" +
+                 axes_text(axes) + ");");
+    };
+    for (const Launch& launch : plan_.launches) {
+      for (const Wait& wait : launch.waits) add(wait.axes);
+    }
+    for (const Wait& wait : plan_.exit_waits) add(wait.axes);
+    return out;
+  }
+
+  // Some launch, or the exit, waits for this one.
+  bool is_awaited(int launch) const {
+    const auto awaits = [&](const std::vector<Wait>& waits) {
+      for (const Wait& wait : waits) {
+        if (wait.on.index == launch) return true;
+      }
+      return false;
+    };
+    for (const Launch& other : plan_.launches) {
+      if (awaits(other.waits)) return true;
+    }
+    return awaits(plan_.exit_waits);
+  }
+
+  // The tick at which a launch is done: all of it, or one chunk of it.
+  std::string tick_of(LaunchId id, bool same_chunk, const std::string& chunk) const {
+    const Launch& launch = plan_.launch(id);
+    const std::string done = "done_" + std::to_string(id.index);
+    if (launch.overlap < 0) return done;
+    return done + "(" + (same_chunk ? chunk : chunks_name(launch.overlap) + ".count - 1") + ")";
+  }
+
+  static std::string chunks_name(int group) { return "chunks_" + std::to_string(group); }
+
+  void print_wait(const Wait& wait, const std::string& indent, const std::string& tick, int launch,
+                  const std::string& chunk) {
+    line(indent, "COCONET_TRY(wait_for(call, " + peers_name(plan_.graph.mesh(), wait.axes) + ", " +
+                     tick_of(wait.on, wait.same_chunk, chunk) + ", " + tick + ", " +
+                     std::to_string(launch) + "));");
+  }
+
+  void print_launch(int l) {
+    const Launch& launch = plan_.launches[l];
+    const std::string done = "done_" + std::to_string(l);
+    line("  ", "// launch " + std::to_string(l) + ": " + launch.name);
+    line("  ", "[[maybe_unused]] const std::int64_t " + done + " = ++tick;");
+    for (const Wait& wait : launch.waits) print_wait(wait, "  ", done, l, "0");
+    const Kernel* kernel = std::get_if<Kernel>(&launch.work);
+    const std::string space = kernel ? ", " + pieces_.of(kernel->space) : "";
+    line("  ", "COCONET_TRY(launch_" + std::to_string(l) + "(ranks" + space + "));");
+    if (is_awaited(l)) line("  ", "signal(call, " + done + ");");
+  }
+
+  // The product of the dims of the sliced range, in the launches' tensors.
+  std::string rows_text(const OverlapGroup& group) const {
+    for (int l = group.first.index; l <= group.last.index; ++l) {
+      const Kernel* kernel = std::get_if<Kernel>(&plan_.launches[l].work);
+      if (!kernel) continue;
+      const Shape& shape = kernel->space.shape;
+      if (group.slice.flat) break;
+      return product_text({shape.begin(), shape.begin() + group.slice.last + 1});
+    }
+    throw InternalError("an overlapped group has a kernel that is sliced by rows");
+  }
+
+  bool works_on_own_slice(const Launch& launch, const OverlapGroup& group) const {
+    const Kernel* kernel = std::get_if<Kernel>(&launch.work);
+    return kernel && !group.axes.empty() && kernel->space.layout.is<Sliced>(group.axes[0]);
+  }
+
+  void print_group(const OverlapGroup& group, int index) {
+    const std::string chunks = chunks_name(index);
+    const int members = group.last.index - group.first.index + 1;
+    const int lag = plan_.launch(group.last).lag;
+    check(group.axes.size() <= 1, "slices of an overlapped group are of one axis");
+    const std::string axis = group.axes.empty() ? "" : std::to_string(group.axes[0]);
+    line("  ", "// overlapped " + group.name + ": launches " + std::to_string(group.first.index) +
+                   " to " + std::to_string(group.last.index) + ", chunk by chunk");
+    line("  ", "const Chunks " + chunks + "(" + rows_text(group) + ", " +
+                   (axis.empty() ? "1" : "ranks.sizes[" + axis + "]") + ", call.knobs[" +
+                   std::to_string(group.knob) + "]);");
+    for (int l = group.first.index; l <= group.last.index; ++l) {
+      const int m = l - group.first.index;
+      line("  ", "[[maybe_unused]] const auto done_" + std::to_string(l) +
+                     " = [base = tick](std::int64_t chunk) { return base + (chunk + " +
+                     std::to_string(plan_.launches[l].lag) + ") * " + std::to_string(members) +
+                     " + " + std::to_string(m + 1) + "; };");
+    }
+    line("  ", "for (std::int64_t beat = 0; beat < " + chunks + ".count + " + std::to_string(lag) +
+                   "; ++beat) {");
+    for (int l = group.first.index; l <= group.last.index; ++l) print_chunk(l, group, chunks, axis);
+    line("  ", "}");
+    line("  ", "tick += (" + chunks + ".count + " + std::to_string(lag) + ") * " +
+                   std::to_string(members) + ";");
+  }
+
+  void print_chunk(int l, const OverlapGroup& group, const std::string& chunks,
+                   const std::string& axis) {
+    const Launch& launch = plan_.launches[l];
+    const std::string done = "done_" + std::to_string(l) + "(chunk)";
+    line("    ", "// launch " + std::to_string(l) + ": " + launch.name);
+    line("    ", "if (const std::int64_t chunk = beat - " + std::to_string(launch.lag) +
+                     "; chunk >= 0 && chunk < " + chunks + ".count) {");
+    for (const Wait& wait : launch.waits) print_wait(wait, "      ", done, l, "chunk");
+    const std::string call = "launch_" + std::to_string(l) + "(ranks, ";
+    const Kernel* kernel = std::get_if<Kernel>(&launch.work);
+    if (works_on_own_slice(launch, group)) {
+      line("      ",
+           "const Cut rows = " + chunks + ".of_slice(ranks.coordinates[" + axis + "], chunk);");
+      line("      ", "COCONET_TRY(" + call + "rows_of(" + pieces_.of(kernel->space) +
+                         ", 0, rows.begin, rows.count)));");
+    } else {
+      line("      ", "COCONET_TRY(" + chunks +
+                         ".of_all(chunk, [&](std::int64_t begin, std::int64_t count) {");
+      const std::string last = std::to_string(group.slice.last);
+      const std::string rows = kernel ? "rows_of(merged(" + pieces_.of(kernel->space) + ", " +
+                                            last + "), 0, begin, count)"
+                                      : "begin, count";
+      line("      ", "  return " + call + rows + ");");
+      line("      ", "}));");
+    }
+    if (is_awaited(l)) line("      ", "signal(call, " + done + ");");
+    line("    ", "}");
+  }
+
+  const plan::Plan& plan_;
+  Pieces& pieces_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string run_text(const plan::Plan& plan, Pieces& pieces) {
+  return RunPrinter(plan, pieces).text();
+}
+
+}  // namespace coconet::source::cpp

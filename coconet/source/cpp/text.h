@@ -1,0 +1,50 @@
+// Pieces of C++ text that every part of the printer uses.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coconet/plan/plan.h"
+
+namespace coconet::source::cpp {
+
+std::string storage_type(DTypeKind kind);  // "f16", "float", "std::int32_t", ...
+std::string compute_type(DTypeKind kind);  // "float", ...
+std::string fold_type(Fold fold);          // "Sum", ...
+// A literal of the dtype's compute type, as the interpreter converts it.
+std::string literal_text(const Constant& constant);
+// A dim in terms of the constants that stand for the program's dims; "blocks_of(N)".
+std::string dim_text(const Dim& dim);
+std::string product_text(const Shape& shape);
+std::string axes_text(const AxisList& axes);                     // "{0, 1}"
+std::string peers_name(const Mesh& mesh, const AxisList& axes);  // "dp_tp_ranks"
+std::string as_comment(const std::string& text, const std::string& indent);
+
+// C++ identifiers, each given once: drop' becomes drop_p, a taken or reserved one gets a number.
+class Names {
+ public:
+  explicit Names(std::set<std::string> taken = {});
+  std::string fresh(const std::string& wanted);
+
+ private:
+  std::set<std::string> taken_;
+};
+
+// The functions that give the piece of each type that a module touches: one for each shape and
+// layout.
+class Pieces {
+ public:
+  explicit Pieces(const plan::Plan& plan) : plan_(plan) {}
+  // The call that makes the Space of the type's piece: "piece_2(ranks)".
+  std::string of(const TensorType& type);
+  std::string functions() const { return text_; }
+
+ private:
+  const plan::Plan& plan_;
+  std::vector<std::pair<Shape, Layout>> known_;
+  std::string text_;
+};
+
+}  // namespace coconet::source::cpp
