@@ -51,7 +51,7 @@ class Printer {
     return out_;
   }
 
-  std::string text_of(LaunchId id) {
+  std::string launch_text(LaunchId id) {
     print_launch(id.index);
     return out_;
   }
@@ -178,7 +178,7 @@ class Printer {
 
 std::string print(const Plan& plan) { return Printer(plan).text(); }
 
-std::string print_launch(const Plan& plan, LaunchId id) { return Printer(plan).text_of(id); }
+std::string print_launch(const Plan& plan, LaunchId id) { return Printer(plan).launch_text(id); }
 
 std::uint64_t hash_of(const Plan& plan) {
   std::uint64_t hash = 14695981039346656037ull;  // FNV-1a
