@@ -76,7 +76,7 @@ void KernelPrinter::print_preamble() {
     }
     if (const auto* load = is<Load>(id)) {
       if (at(id).level != Level::call) laid_out.insert(load->buffer.index);
-      if (!at(id).per_peer) pointed.insert(load->buffer.index);
+      if (!at(id).per_peer && at(id).level != Level::call) pointed.insert(load->buffer.index);
     }
   }
   for (const Store& store : kernel_.stores) {
