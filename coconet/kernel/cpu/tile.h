@@ -34,6 +34,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   T* data() { return data_; }
+  T& operator[](std::int64_t i) { return data_[i]; }
 
  private:
   static constexpr std::align_val_t kAlign{64};

@@ -81,8 +81,11 @@ void KernelPrinter::choose_names() {
   Names names;
   for (const auto& [buffer, name] : buffer_names_) {
     names.fresh("at_" + name);
-    names.fresh(name);
-    names.fresh(name + "_tile");
+    names.fresh("to_" + name);
+    // A scalar's name is free for its value, unless the kernel stores it.
+    bool pointed = !plan_.buffers[buffer].type.is_scalar();
+    for (const Store& store : kernel_.stores) pointed = pointed || store.buffer.index == buffer;
+    if (pointed) names.fresh(name);
   }
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
     name_.push_back(has_line(id) ? names.fresh(wanted_name(id)) : "");

@@ -14,6 +14,27 @@ std::string KernelPrinter::storage(plan::BufferId buffer) const {
   return storage_type(plan_.buffer(buffer).type.dtype.kind);
 }
 
+std::string KernelPrinter::widened(plan::BufferId buffer, const std::string& text) const {
+  const DTypeKind kind = plan_.buffer(buffer).type.dtype.kind;
+  return accumulator_of(kind) == kind ? text : "widen(" + text + ")";
+}
+
+std::string KernelPrinter::stored(plan::BufferId buffer, const std::string& text) const {
+  const DTypeKind kind = plan_.buffer(buffer).type.dtype.kind;
+  if (accumulator_of(kind) == kind) return bare(text);
+  return "round_to<" + storage(buffer) + ">(" + bare(text) + ")";
+}
+
+std::string KernelPrinter::bare(const std::string& text) {
+  if (text.empty() || text.front() != '(') return text;
+  int open = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    open += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (open == 0) return i + 1 == text.size() ? text.substr(1, i - 1) : text;
+  }
+  return text;
+}
+
 bool KernelPrinter::moves(plan::BufferId buffer) const {
   const Shape& shape = plan_.buffer(buffer).type.shape;
   if (shape.empty()) return false;
@@ -23,13 +44,13 @@ bool KernelPrinter::moves(plan::BufferId buffer) const {
 std::string KernelPrinter::load_text(Id id) {
   const plan::BufferId buffer = std::get<Load>(at(id).action).buffer;
   const std::string name = names_of(buffer);
-  if (at(id).level == Level::call) return "widen(*" + name + ")";
+  if (at(id).level == Level::call) return widened(buffer, "*" + name);
   const std::string base = in_fold_ && at(id).per_peer ? "" : name + "_i";
   const bool moving = at(id).level == Level::element && moves(buffer);
   std::string index = base;
   if (moving) index += base.empty() ? "i" : " + i";
   if (index.empty()) index = "0";
-  return "widen(" + name + "[" + index + "])";
+  return widened(buffer, name + "[" + index + "]");
 }
 
 std::string KernelPrinter::expression(Id id) {
@@ -40,7 +61,7 @@ std::string KernelPrinter::expression(Id id) {
   if (!has_line(id)) return definition(id);
   const bool from_scratch = has_scratch(id) && at(id).level == Level::element && !in_fold_ &&
                             (is<FoldPeers>(id) || loop_[id] < now_);
-  return from_scratch ? name_[id] + "_tile.data()[i]" : name_[id];
+  return from_scratch ? name_[id] + "_tile[i]" : name_[id];
 }
 
 std::string KernelPrinter::rounded_text(Id id, const std::string& text) const {

@@ -56,7 +56,10 @@ class KernelPrinter {
   std::string operand_at(plan::BufferId buffer) const { return "at_" + names_of(buffer); }
   std::string names_of(plan::BufferId buffer) const { return buffer_names_.at(buffer.index); }
   std::string storage(plan::BufferId buffer) const;
-  bool moves(plan::BufferId buffer) const;  // its index moves along a run
+  std::string widened(plan::BufferId buffer, const std::string& text) const;
+  std::string stored(plan::BufferId buffer, const std::string& text) const;
+  static std::string bare(const std::string& text);  // without the parentheses around all of it
+  bool moves(plan::BufferId buffer) const;           // its index moves along a run
   std::string tile_of_store(const plan::Store& store) const;
 
   const plan::Plan& plan_;

@@ -108,10 +108,11 @@ void KernelPrinter::print_call_values() {
       print_fold(id, "  ");
       continue;
     }
-    const auto* compute = is<plan::Compute>(id);
     const auto* load = is<Load>(id);
-    (void)compute;
-    const std::string value = load ? "widen(*" + names_of(load->buffer) + ")" : definition(id);
+    const std::string value =
+        load ? widened(load->buffer, "*pointer<" + storage(load->buffer) + ">(call, buffer::" +
+                                         names_of(load->buffer) + ", call.rank)")
+             : bare(definition(id));
     line("  ", "const " + compute_type(at(id).dtype.kind) + " " + name_[id] + " = " + value + ";");
   }
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
@@ -218,12 +219,12 @@ void KernelPrinter::print_fold(Id id, const std::string& indent) {
   for (Id s = 0; s < value; ++s) {
     if (!part[s] || !at(s).per_peer || !has_line(s)) continue;
     line(indent, "    const " + compute_type(at(s).dtype.kind) + " " + name_[s] + " = " +
-                     definition(s) + ";");
+                     bare(definition(s)) + ";");
   }
   const std::string result =
       at(value).per_peer || is<Load>(value) ? definition(value) : expression(value);
   in_fold_ = false;
-  line(indent, "    return " + result + ";");
+  line(indent, "    return " + bare(result) + ";");
   line(indent, "  };");
   line(indent, "});");
 }
@@ -237,7 +238,7 @@ void KernelPrinter::print_run_values(int loop) {
       line(kIndent, "const " + type + " " + name_[id] + " = reduce_row<" + fold_type(reduce->fold) +
                         ">(count, [&](std::int64_t i) { return " + expression(of) + "; });");
     } else {
-      line(kIndent, "const " + type + " " + name_[id] + " = " + definition(id) + ";");
+      line(kIndent, "const " + type + " " + name_[id] + " = " + bare(definition(id)) + ";");
     }
   }
 }
@@ -250,17 +251,16 @@ void KernelPrinter::print_loop(int loop) {
     if (at(id).level != Level::element || loop_[id] != loop || !has_line(id)) continue;
     if (at(id).per_peer || is<FoldPeers>(id)) continue;
     line(indent, "const " + compute_type(at(id).dtype.kind) + " " + name_[id] + " = " +
-                     definition(id) + ";");
-    if (has_scratch(id)) line(indent, name_[id] + "_tile.data()[i] = " + name_[id] + ";");
+                     bare(definition(id)) + ";");
+    if (has_scratch(id)) line(indent, name_[id] + "_tile[i] = " + name_[id] + ";");
   }
   if (loop == loops_ - 1) {
     for (const Store& store : kernel_.stores) {
       if (!is_element(kernel_, store)) continue;
-      const std::string value =
-          "round_to<" + storage(store.buffer) + ">(" + expression(store.value.index) + ")";
+      const std::string value = stored(store.buffer, expression(store.value.index));
       const std::string name = names_of(store.buffer);
       const std::string to =
-          store.all ? tile_of_store(store) + ".data()[i]" : name + "[" + name + "_i + i]";
+          store.all ? tile_of_store(store) + "[i]" : name + "[" + name + "_i + i]";
       line(indent, to + " = " + value + ";");
     }
   }
@@ -282,7 +282,7 @@ void KernelPrinter::print_run_stores() {
                         name + ", " + name + "_i, " + tile_of_store(store) + ".data(), count);");
     }
     if (at(id).level != Level::run) continue;
-    const std::string value = "round_to<" + type + ">(" + expression(id) + ")";
+    const std::string value = stored(store.buffer, expression(id));
     if (store.all) {
       line(kIndent, "const " + type + " to_" + name + " = " + value + ";");
       line(kIndent, "store_all(call, " + peers_name(plan_.graph.mesh(), *store.all) +
@@ -298,7 +298,7 @@ void KernelPrinter::print_call_stores() {
     const Id id = store.value.index;
     if (at(id).level != Level::call) continue;
     const std::string name = names_of(store.buffer), type = storage(store.buffer);
-    const std::string value = "round_to<" + type + ">(" + expression(id) + ")";
+    const std::string value = stored(store.buffer, expression(id));
     // A scalar has no element away from its root.
     const std::string when = kernel_.space.shape.empty() ? "if (!space.empty_here) " : "";
     if (store.all) {

@@ -165,7 +165,8 @@ std::string Pieces::of(const TensorType& type) {
   const std::string name = "piece_" + std::to_string(known_.size());
   known_.push_back(key);
   const int dims = type.rank();
-  text_ += "// " + text_of(type.shape) + " " + type.layout.text(plan_.graph.mesh()) + "\n";
+  text_ += "// " + text_of(type.shape) + (type.layout.all_replicated() ? "" : " ") +
+           type.layout.text(plan_.graph.mesh()) + "\n";
   text_ += "Space " + name + "([[maybe_unused]] const Ranks& ranks) {\n";
   if (dims == 0) {
     text_ += "  Space space = whole_space(nullptr, 0);\n";
