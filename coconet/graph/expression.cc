@@ -1,0 +1,201 @@
+#include <optional>
+#include <vector>
+
+#include "coconet/graph/literal.h"
+#include "coconet/graph/print.h"
+
+namespace coconet {
+namespace {
+
+// How tightly an expression binds; GRAMMAR's levels.
+enum Level { kOr = 1, kAnd, kNot, kCompare, kSum, kTerm, kUnary, kAtom };
+
+Level level_of(PointwiseFn fn) {
+  switch (fn) {
+    case PointwiseFn::logical_or: return kOr;
+    case PointwiseFn::logical_and: return kAnd;
+    case PointwiseFn::logical_not: return kNot;
+    case PointwiseFn::lt:
+    case PointwiseFn::le:
+    case PointwiseFn::gt:
+    case PointwiseFn::ge:
+    case PointwiseFn::eq:
+    case PointwiseFn::ne: return kCompare;
+    case PointwiseFn::add:
+    case PointwiseFn::sub: return kSum;
+    case PointwiseFn::mul:
+    case PointwiseFn::div: return kTerm;
+    case PointwiseFn::neg: return kUnary;
+    case PointwiseFn::abs:
+    case PointwiseFn::sqrt:
+    case PointwiseFn::rsqrt:
+    case PointwiseFn::exp:
+    case PointwiseFn::log:
+    case PointwiseFn::tanh:
+    case PointwiseFn::erf:
+    case PointwiseFn::relu:
+    case PointwiseFn::gelu:
+    case PointwiseFn::silu:
+    case PointwiseFn::sigmoid:
+    case PointwiseFn::pow:
+    case PointwiseFn::min:
+    case PointwiseFn::max:
+    case PointwiseFn::where: return kAtom;
+  }
+  throw InternalError("a PointwiseFn outside its enumerators");
+}
+
+class Writer {
+ public:
+  explicit Writer(const Graph& graph) : graph_(graph) {}
+
+  // The whole expression of a node, whatever its name.
+  void write_definition(NodeId id) {
+    if (is_literal(graph_, id)) {
+      write_cast(id);
+    } else {
+      write_node(id, kOr);
+    }
+  }
+
+  std::string take() { return std::move(out_); }
+
+ private:
+  void write_cast(NodeId id) {
+    out_ += "cast(";
+    write_node(id, kOr);
+    out_ += ", " + graph_.node(id).type.dtype.text() + ")";
+  }
+
+  // An operand where expressions of `least` and tighter stand without parentheses.
+  void write_operand(NodeId id, Level least, bool as_cast) {
+    const Node& node = graph_.node(id);
+    if (!node.name.empty()) {
+      out_ += node.name;
+    } else if (as_cast) {
+      write_cast(id);
+    } else {
+      write_node(id, least);
+    }
+  }
+
+  // Which operands are literals whose dtype no operand beside them gives.
+  std::vector<bool> casts_of(const Node& node) const {
+    std::vector<std::optional<DType>> known;
+    for (NodeId input : node.inputs) {
+      const bool literal = is_written_as_literal(graph_, input);
+      known.push_back(literal ? std::nullopt : std::optional(graph_.node(input).type.dtype));
+    }
+    std::vector<bool> out(known.size(), false);
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      if (known[i]) continue;
+      const DType& own = graph_.node(node.inputs[i]).type.dtype;
+      if (literal_dtype(node.op, static_cast<int>(i), known) == own) continue;
+      out[i] = true;
+      known[i] = own;
+    }
+    return out;
+  }
+
+  void write_node(NodeId id, Level least) {
+    const Node& node = graph_.node(id);
+    const std::vector<bool> casts = is_literal(graph_, id)
+                                        ? std::vector<bool>(node.inputs.size(), false)
+                                        : casts_of(node);
+    if (const Pointwise* pointwise = std::get_if<Pointwise>(&node.op)) {
+      const Level level = level_of(pointwise->fn);
+      if (level < least) out_ += '(';
+      write_pointwise(node, pointwise->fn, casts);
+      if (level < least) out_ += ')';
+      return;
+    }
+    if (const Constant* constant = std::get_if<Constant>(&node.op)) {
+      out_ += text_of(constant->value);  // a sign is no matter: no operand must be an atom
+      return;
+    }
+    write_call(node, casts);
+  }
+
+  void write_pointwise(const Node& node, PointwiseFn fn, const std::vector<bool>& casts) {
+    const Level level = level_of(fn);
+    if (level == kAtom) return write_call(node, casts);
+    const std::string symbol(symbol_of(fn));
+    if (arity_of(fn) == 1) {
+      out_ += level == kNot ? symbol + " " : symbol;
+      return write_operand(node.inputs[0], level, casts[0]);
+    }
+    // Comparisons do not chain; the others group from the left.
+    write_operand(node.inputs[0], level == kCompare ? kSum : level, casts[0]);
+    out_ += " " + symbol + " ";
+    write_operand(node.inputs[1], static_cast<Level>(level + 1), casts[1]);
+  }
+
+  void write_call(const Node& node, const std::vector<bool>& casts) {
+    out_ += std::string(name_of(node.op)) + "(";
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (i > 0) out_ += ", ";
+      write_operand(node.inputs[i], kOr, casts[i]);
+    }
+    write_attributes(node.op);
+    out_ += ")";
+    const AxisList axes = axes_of(node.op);
+    if (!axes.empty()) out_ += text_of_axes(graph_.mesh(), axes);
+  }
+
+  // What stands after the operands of a call.
+  void write_attributes(const Op& op) {
+    const auto fold = [this](Fold fold) { out_ += ", " + std::string(name_of(fold)); };
+    const auto number = [this](int value) { out_ += ", " + std::to_string(value); };
+    const auto out_dtype = [this](const std::optional<DType>& dtype) {
+      if (dtype) out_ += ", out=" + dtype->text();
+    };
+    std::visit(
+        Overloaded{[](const Input&) {}, [](const Constant&) {},
+                   [&](const AxisSize& o) { out_ += graph_.mesh().axes[o.axis]; },
+                   [](const Pointwise&) {}, [&](const Cast& o) { out_ += ", " + o.to.text(); },
+                   [&](const Dropout& o) { out_ += ", site=" + std::to_string(o.site); },
+                   [&](const Matmul& o) { out_dtype(o.out); },
+                   [&](const Reduce& o) { write_dims(o.dims); },
+                   [&](const Norm& o) { out_dtype(o.out); }, [](const LayerNorm&) {},
+                   [](const BlockReduce&) {}, [&](const FoldBlocks& o) { fold(o.fold); },
+                   [](const Update&) {}, [&](const AllReduce& o) { fold(o.fold); },
+                   [&](const ReduceScatter& o) {
+                     fold(o.fold);
+                     out_ += ", " + o.slice.text();
+                   },
+                   [](const AllGather&) {},
+                   [&](const ReduceTo& o) {
+                     fold(o.fold);
+                     number(o.root);
+                   },
+                   [&](const Broadcast& o) {
+                     if (o.root) number(*o.root);
+                   },
+                   [&](const Shard& o) { out_ += ", " + o.slice.text(); },
+                   [&](const RootOf& o) { number(o.root); },
+                   [&](const AsPartial& o) { fold(o.fold); }},
+        op);
+  }
+
+  void write_dims(const std::vector<int>& dims) {
+    if (dims.empty()) return;
+    out_ += ", [";
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      out_ += (i > 0 ? "," : "") + std::to_string(dims[i]);
+    }
+    out_ += "]";
+  }
+
+  const Graph& graph_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string expression_text(const Graph& graph, NodeId id) {
+  Writer writer(graph);
+  writer.write_definition(id);
+  return writer.take();
+}
+
+}  // namespace coconet

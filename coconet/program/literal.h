@@ -1,0 +1,31 @@
+// Literals before they meet the operand that gives them a dtype.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "coconet/graph/literal.h"
+
+namespace coconet {
+
+// A number or truth value; size(axis); or a function of such that has to stay an operation (one
+// with a size in it).
+struct Literal {
+  struct Size {
+    int axis = 0;
+  };
+  struct Call {
+    PointwiseFn fn = PointwiseFn::add;
+    std::vector<Literal> operands;
+  };
+  std::variant<LiteralValue, Size, Call> content;
+};
+
+// `fn` of literals alone, done now where it can be. Integers stay integers. UserError(type) where
+// it has no value, or would need a dtype.
+Literal computed(PointwiseFn fn, std::vector<Literal> operands, const Where& where);
+
+// The literal in a dtype. UserError(type) if the dtype cannot hold it.
+Constant constant_of(const LiteralValue& value, const DType& dtype, const Where& where);
+
+}  // namespace coconet

@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <array>
+
+#include "coconet/program/parser.h"
+
+namespace coconet::syntax {
+namespace {
+
+// How tightly operators bind.
+enum Level { kOr = 1, kAnd, kNot, kCompare, kSum, kTerm };
+
+struct Operator {
+  std::string_view text;
+  PointwiseFn fn;
+  int level;
+};
+
+constexpr std::array kOperators = {
+    Operator{"or", PointwiseFn::logical_or, kOr}, Operator{"and", PointwiseFn::logical_and, kAnd},
+    Operator{"<=", PointwiseFn::le, kCompare},    Operator{">=", PointwiseFn::ge, kCompare},
+    Operator{"==", PointwiseFn::eq, kCompare},    Operator{"!=", PointwiseFn::ne, kCompare},
+    Operator{"<", PointwiseFn::lt, kCompare},     Operator{">", PointwiseFn::gt, kCompare},
+    Operator{"+", PointwiseFn::add, kSum},        Operator{"-", PointwiseFn::sub, kSum},
+    Operator{"*", PointwiseFn::mul, kTerm},       Operator{"/", PointwiseFn::div, kTerm},
+};
+
+const Operator* operator_at(const Cursor& cursor) {
+  for (const Operator& op : kOperators) {
+    if (cursor.is(op.text)) return &op;
+  }
+  return nullptr;
+}
+
+// One level of nesting while it lives.
+class Nesting {
+ public:
+  Nesting(int& depth, const Cursor& cursor) : depth_(depth) {
+    if (depth_ >= kDeepest) {
+      cursor.fail("an expression is nested at most " + std::to_string(kDeepest) +
+                  " deep; give its parts names");
+    }
+    ++depth_;
+  }
+  ~Nesting() { --depth_; }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+
+ private:
+  int& depth_;
+};
+
+}  // namespace
+
+ExprId Parser::add(Expr expr) {
+  for (ExprId child : expr.children) expr.depth = std::max(expr.depth, tree_.at(child).depth + 1);
+  if (expr.depth > kDeepest) {
+    cursor_.fail(expr.place, "an expression has at most " + std::to_string(kDeepest) +
+                                 " operations in a chain; give its parts names");
+  }
+  tree_.exprs.push_back(std::move(expr));
+  return static_cast<ExprId>(tree_.exprs.size()) - 1;
+}
+
+ExprId Parser::add_pointwise(PointwiseFn fn, std::vector<ExprId> operands, const Place& first) {
+  Expr expr{.kind = ExprKind::pointwise, .place = span(first, cursor_.last_place())};
+  expr.fn = fn;
+  expr.children = std::move(operands);
+  return add(std::move(expr));
+}
+
+ExprId Parser::climb(int least) {
+  const Nesting nesting(depth_, cursor_);
+  const Place first = cursor_.peek().place;
+  ExprId left = -1;
+  if (cursor_.is("not")) {
+    if (least > kNot) cursor_.fail("`not` binds less tightly; put it into parentheses");
+    cursor_.advance();
+    left = add_pointwise(PointwiseFn::logical_not, {climb(kNot)}, first);
+  } else {
+    left = unary();
+  }
+  bool compared = false;
+  while (const Operator* op = operator_at(cursor_)) {
+    if (op->level < least) break;
+    if (op->level == kCompare && compared) {
+      cursor_.fail("comparisons do not chain; write `a < b and b < c`");
+    }
+    compared = op->level == kCompare;
+    cursor_.advance();
+    const ExprId right = climb(op->level + 1);
+    left = add_pointwise(op->fn, {left, right}, first);
+  }
+  if (cursor_.is("%")) {
+    cursor_.fail("`%` stands only in `require`; programs have no remainder");
+  }
+  return left;
+}
+
+ExprId Parser::unary() {
+  if (!cursor_.is("-")) return atom();
+  const Nesting nesting(depth_, cursor_);
+  const Place first = cursor_.advance().place;
+  return add_pointwise(PointwiseFn::neg, {unary()}, first);
+}
+
+ExprId Parser::atom() {
+  const Token& token = cursor_.peek();
+  if (token.is("(")) {
+    cursor_.advance();
+    const ExprId inside = expression();
+    cursor_.expect(")", "to close a parenthesis");
+    return inside;
+  }
+  const Place place = token.place;
+  const std::string text(token.text);
+  if (token.kind == TokenKind::integer || token.kind == TokenKind::real) {
+    const bool integer = token.kind == TokenKind::integer;
+    cursor_.advance();
+    return add({.kind = integer ? ExprKind::integer : ExprKind::real, .place = place, .text = text});
+  }
+  if (token.is("true") || token.is("false")) {
+    cursor_.advance();
+    return add({.kind = ExprKind::boolean, .place = place, .text = text});
+  }
+  if (token.kind != TokenKind::name) {
+    cursor_.fail("found " + Cursor::shown(token) +
+                 " where an expression is needed: a number, a name, a call or a parenthesis");
+  }
+  const Word name = cursor_.expect_name("the name of a value or a function");
+  if (cursor_.is("(")) return call(name);
+  return add({.kind = ExprKind::name, .place = place, .text = text});
+}
+
+ExprId Parser::call(const Word& callee) {
+  cursor_.expect("(", "to open the arguments");
+  Expr expr{.kind = ExprKind::call, .place = callee.place, .text = callee.text};
+  if (!cursor_.is(")")) {
+    do {
+      expr.children.push_back(argument());
+    } while (cursor_.accept(","));
+  }
+  cursor_.expect(")", "after the arguments of " + callee.text);
+  expr.axes = axes();
+  expr.place = span(callee.place, cursor_.last_place());
+  return add(std::move(expr));
+}
+
+ExprId Parser::argument() {
+  const Place first = cursor_.peek().place;
+  const auto ends = [this](std::size_t ahead) {
+    return cursor_.peek(ahead).is(",") || cursor_.peek(ahead).is(")");
+  };
+  if (cursor_.is("+") && ends(1)) {
+    cursor_.advance();
+    return add({.kind = ExprKind::fold, .place = first, .text = "+"});
+  }
+  const bool range =
+      cursor_.peek(1).kind == TokenKind::integer && cursor_.peek(2).is("..");
+  if (cursor_.is("(") && (range || cursor_.peek(1).is("*"))) {
+    cursor_.advance();
+    Expr expr{.kind = ExprKind::slice};
+    expr.slice = cursor_.slice();
+    expr.place = span(first, cursor_.last_place());
+    return add(std::move(expr));
+  }
+  if (cursor_.is("[")) {
+    Expr expr{.kind = ExprKind::dims};
+    expr.dims = bracketed_dims();
+    expr.place = span(first, cursor_.last_place());
+    return add(std::move(expr));
+  }
+  if (cursor_.peek().kind == TokenKind::name && cursor_.peek(1).is("=")) {
+    Expr expr{.kind = ExprKind::keyword, .text = cursor_.expect_name("a keyword").text};
+    cursor_.advance();
+    expr.children.push_back(expression());
+    expr.place = span(first, cursor_.last_place());
+    return add(std::move(expr));
+  }
+  return expression();
+}
+
+std::vector<DimExpr> Parser::bracketed_dims() {
+  cursor_.expect("[", "to open the dims");
+  std::vector<DimExpr> out;
+  if (!cursor_.is("]")) {
+    do {
+      out.push_back(dim());
+    } while (cursor_.accept(","));
+  }
+  cursor_.expect("]", "after the dims");
+  return out;
+}
+
+DimExpr Parser::dim() {
+  DimExpr out;
+  const Place first = cursor_.peek().place;
+  do {
+    if (cursor_.peek().kind == TokenKind::integer) {
+      const Where where = cursor_.where(cursor_.peek().place);
+      const std::int64_t factor = cursor_.expect_integer("a dim");
+      if (__builtin_mul_overflow(out.coefficient, factor, &out.coefficient)) {
+        throw UserError(ErrorKind::syntax, "a dim fits in 63 bits", where);
+      }
+    } else {
+      out.names.push_back(cursor_.expect_name("a dim, a name or an integer,"));
+    }
+  } while (cursor_.accept("*"));
+  out.place = span(first, cursor_.last_place());
+  return out;
+}
+
+std::optional<std::vector<Word>> Parser::axes() {
+  if (!cursor_.accept("@")) return std::nullopt;
+  if (!cursor_.accept("[")) return std::vector<Word>{cursor_.expect_name("the name of an axis")};
+  std::vector<Word> out = cursor_.names("the name of an axis");
+  cursor_.expect("]", "after the names of the axes");
+  return out;
+}
+
+}  // namespace coconet::syntax

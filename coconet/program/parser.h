@@ -1,0 +1,51 @@
+// Tokens to a syntax tree: recursive descent over GRAMMAR, all but schedules.
+#pragma once
+
+#include "coconet/program/syntax.h"
+
+namespace coconet::syntax {
+
+class Parser {
+ public:
+  // Requires: both outlive the parser.
+  Parser(Cursor& cursor, Tree& tree) : cursor_(cursor), tree_(tree) {}
+
+  // Reads one item other than a schedule into the tree; an error goes to the cursor's list, and the
+  // cursor stands behind the item.
+  void item();
+
+ private:
+  // parser.cc
+  void mesh();
+  void dims();
+  void dtype();
+  void require();
+  void def();
+  void program(std::string& name);
+  Parameter parameter();
+  std::vector<Statement> block(const Place& opened, int nesting);
+  Statement statement(Statement& partial, int nesting);
+  Statement group(Statement statement, StatementKind kind, int nesting);
+  TypeExpr type();
+  PlaceExpr placed();
+  Placement placement();
+
+  // parse_expression.cc
+  ExprId expression() { return climb(1); }
+  ExprId climb(int least);
+  ExprId unary();
+  ExprId atom();
+  ExprId call(const Word& callee);
+  ExprId argument();
+  std::vector<DimExpr> bracketed_dims();
+  DimExpr dim();
+  std::optional<std::vector<Word>> axes();
+  ExprId add(Expr expr);
+  ExprId add_pointwise(PointwiseFn fn, std::vector<ExprId> operands, const Place& first);
+
+  Cursor& cursor_;
+  Tree& tree_;
+  int depth_ = 0;
+};
+
+}  // namespace coconet::syntax

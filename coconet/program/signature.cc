@@ -1,0 +1,190 @@
+#include "coconet/program/signature.h"
+
+#include <algorithm>
+#include <array>
+
+#include "coconet/base/error.h"
+
+namespace coconet {
+namespace {
+
+using P = FunctionParameter;
+using Attributes = std::span<const Attribute>;
+
+constexpr std::array kX = {P{"x"}};
+constexpr std::array kXY = {P{"x"}, P{"y"}};
+constexpr std::array kWhere = {P{"condition"}, P{"x"}, P{"y"}};
+constexpr std::array kSize = {P{"axis", Role::axis}};
+constexpr std::array kCast = {P{"x"}, P{"dtype", Role::dtype}};
+constexpr std::array kDropout = {P{"x"}, P{"p"}, P{"site", Role::integer, false, true}};
+constexpr std::array kMatmul = {P{"a"}, P{"b"}, P{"out", Role::dtype, false, true}};
+constexpr std::array kReduction = {P{"x"}, P{"dims", Role::dims, false}};
+constexpr std::array kNorm = {P{"x"}, P{"out", Role::dtype, false, true}};
+constexpr std::array kLayerNorm = {P{"x"}, P{"gamma"}, P{"beta"}, P{"eps"}};
+constexpr std::array kUpdate = {P{"storage"}, P{"value"}};
+constexpr std::array kXFold = {P{"x"}, P{"fold", Role::fold}};
+constexpr std::array kXFoldSlice = {P{"x"}, P{"fold", Role::fold}, P{"slice", Role::slice}};
+constexpr std::array kXFoldRoot = {P{"x"}, P{"fold", Role::fold}, P{"root", Role::integer}};
+constexpr std::array kXRootMaybe = {P{"x"}, P{"root", Role::integer, false}};
+constexpr std::array kXRoot = {P{"x"}, P{"root", Role::integer}};
+constexpr std::array kXSlice = {P{"x"}, P{"slice", Role::slice}};
+
+std::optional<DType> dtype_or_none(const Attribute& attribute) {
+  const DType* dtype = std::get_if<DType>(&attribute);
+  return dtype ? std::optional(*dtype) : std::nullopt;
+}
+
+Fold fold_in(const Attribute& attribute) { return std::get<Fold>(attribute); }
+int integer_in(const Attribute& attribute) {
+  return static_cast<int>(std::get<std::int64_t>(attribute));
+}
+
+template <PointwiseFn fn>
+Op pointwise(Attributes) {
+  return Pointwise{fn};
+}
+
+template <ReduceFn fn>
+Op reduction(Attributes a) {
+  const std::vector<int>* dims = std::get_if<std::vector<int>>(&a[0]);
+  return Reduce{fn, dims ? *dims : std::vector<int>{}};
+}
+
+template <Fold fold, bool of_squares>
+Op block_reduction(Attributes) {
+  return BlockReduce{fold, of_squares};
+}
+
+Op make_size(Attributes a) { return AxisSize{integer_in(a[0]), f32}; }
+Op make_cast(Attributes a) { return Cast{std::get<DType>(a[0])}; }
+// Without a site the program numbers it.
+Op make_dropout(Attributes a) {
+  const bool given = std::holds_alternative<std::int64_t>(a[0]);
+  return Dropout{given ? integer_in(a[0]) : 0};
+}
+Op make_matmul(Attributes a) { return Matmul{dtype_or_none(a[0])}; }
+Op make_norm(Attributes a) { return Norm{dtype_or_none(a[0])}; }
+Op make_layer_norm(Attributes) { return LayerNorm{}; }
+Op make_fold(Attributes a) { return FoldBlocks{fold_in(a[0])}; }
+Op make_update(Attributes) { return Update{}; }
+Op make_all_reduce(Attributes a) { return AllReduce{fold_in(a[0]), {}}; }
+Op make_reduce_scatter(Attributes a) {
+  return ReduceScatter{fold_in(a[0]), std::get<Slice>(a[1]), {}};
+}
+Op make_all_gather(Attributes) { return AllGather{}; }
+Op make_reduce(Attributes a) { return ReduceTo{fold_in(a[0]), integer_in(a[1]), {}}; }
+Op make_broadcast(Attributes a) {
+  const bool given = std::holds_alternative<std::int64_t>(a[0]);
+  return Broadcast{given ? std::optional(integer_in(a[0])) : std::nullopt, {}};
+}
+Op make_shard(Attributes a) { return Shard{std::get<Slice>(a[0]), {}}; }
+Op make_root(Attributes a) { return RootOf{integer_in(a[0]), {}}; }
+Op make_as_partial(Attributes a) { return AsPartial{fold_in(a[0]), {}}; }
+
+const auto& signatures() {
+  using Fn = PointwiseFn;
+  static const std::array kSignatures = {
+      Signature{"abs", kX, false, pointwise<Fn::abs>},
+      Signature{"sqrt", kX, false, pointwise<Fn::sqrt>},
+      Signature{"rsqrt", kX, false, pointwise<Fn::rsqrt>},
+      Signature{"exp", kX, false, pointwise<Fn::exp>},
+      Signature{"log", kX, false, pointwise<Fn::log>},
+      Signature{"tanh", kX, false, pointwise<Fn::tanh>},
+      Signature{"erf", kX, false, pointwise<Fn::erf>},
+      Signature{"relu", kX, false, pointwise<Fn::relu>},
+      Signature{"gelu", kX, false, pointwise<Fn::gelu>},
+      Signature{"silu", kX, false, pointwise<Fn::silu>},
+      Signature{"sigmoid", kX, false, pointwise<Fn::sigmoid>},
+      Signature{"pow", kXY, false, pointwise<Fn::pow>},
+      Signature{"min", kXY, false, pointwise<Fn::min>},
+      Signature{"max", kXY, false, pointwise<Fn::max>},
+      Signature{"where", kWhere, false, pointwise<Fn::where>},
+      Signature{"sum", kReduction, false, reduction<ReduceFn::sum>},
+      Signature{"max", kReduction, false, reduction<ReduceFn::max>},
+      Signature{"min", kReduction, false, reduction<ReduceFn::min>},
+      Signature{"prod", kReduction, false, reduction<ReduceFn::prod>},
+      Signature{"mean", kReduction, false, reduction<ReduceFn::mean>},
+      Signature{"size", kSize, false, make_size},
+      Signature{"cast", kCast, false, make_cast},
+      Signature{"dropout", kDropout, false, make_dropout},
+      Signature{"matmul", kMatmul, false, make_matmul},
+      Signature{"norm", kNorm, false, make_norm},
+      Signature{"layer_norm", kLayerNorm, false, make_layer_norm},
+      Signature{"update", kUpdate, false, make_update},
+      Signature{"all_reduce", kXFold, true, make_all_reduce},
+      Signature{"reduce_scatter", kXFoldSlice, true, make_reduce_scatter},
+      Signature{"all_gather", kX, true, make_all_gather},
+      Signature{"reduce", kXFoldRoot, true, make_reduce},
+      Signature{"broadcast", kXRootMaybe, true, make_broadcast},
+      Signature{"shard", kXSlice, true, make_shard},
+      Signature{"root", kXRoot, true, make_root},
+      Signature{"as_partial", kXFold, true, make_as_partial},
+      Signature{"block_sums", kX, false, block_reduction<Fold::sum, false>},
+      Signature{"block_max", kX, false, block_reduction<Fold::max, false>},
+      Signature{"block_min", kX, false, block_reduction<Fold::min, false>},
+      Signature{"block_prod", kX, false, block_reduction<Fold::prod, false>},
+      Signature{"block_squares", kX, false, block_reduction<Fold::sum, true>},
+      Signature{"fold", kXFold, false, make_fold},
+  };
+  return kSignatures;
+}
+
+struct Absent {
+  std::string_view name;
+  std::string_view instead;
+};
+
+constexpr std::array kAbsent = {
+    Absent{"conv2d", "matmul is there"},
+    Absent{"softmax", "exp, sum, max, / and layer_norm are there"},
+    Absent{"rms_norm", "layer_norm, mean and rsqrt are there"},
+    Absent{"transpose", "declare the input in the order in which it is used"},
+    Absent{"reshape", "declare the input with the shape in which it is used"},
+    Absent{"concat", "declare one input for the whole"},
+    Absent{"narrow", "declare one input for the part"},
+    Absent{"all_to_all", "reduce_scatter, all_gather and shard are there"},
+    Absent{"stack", "all_reduce and all_gather are there"},
+    Absent{"shift", "all_gather and broadcast are there"},
+    Absent{"across", "write one operation for each tensor"},
+};
+
+}  // namespace
+
+std::string Signature::text() const {
+  std::string out = std::string(name) + "(";
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const FunctionParameter& parameter = parameters[i];
+    if (!parameter.required) out += "[";
+    if (i > 0) out += ", ";
+    if (parameter.by_keyword) out += std::string(parameter.name) + "=";
+    out += parameter.name;
+    if (!parameter.required) out += "]";
+  }
+  return out + ")" + (takes_axes ? "[@axes]" : "");
+}
+
+const Signature* find_signature(std::string_view name, bool reduces) {
+  const Signature* found = nullptr;
+  for (const Signature& signature : signatures()) {
+    if (signature.name == name && (!found || reduces)) found = &signature;
+  }
+  return found;
+}
+
+std::vector<std::string> function_names() {
+  std::vector<std::string> out;
+  for (const Signature& signature : signatures()) out.emplace_back(signature.name);
+  return out;
+}
+
+std::string unsupported_function(std::string_view name) {
+  for (const Absent& absent : kAbsent) {
+    if (absent.name == name) {
+      return "`" + std::string(name) + "` is not supported in this version; " +
+             std::string(absent.instead);
+    }
+  }
+  return "";
+}
+
+}  // namespace coconet
