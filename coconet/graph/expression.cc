@@ -152,7 +152,8 @@ class Writer {
     std::visit(
         Overloaded{[](const Input&) {}, [](const Constant&) {},
                    [&](const AxisSize& o) { out_ += graph_.mesh().axes[o.axis]; },
-                   [](const Pointwise&) {}, [&](const Cast& o) { out_ += ", " + o.to.text(); },
+                   [&](const DimSize& o) { out_ += o.dim.text(); }, [](const Pointwise&) {},
+                   [&](const Cast& o) { out_ += ", " + o.to.text(); },
                    [&](const Dropout& o) { out_ += ", site=" + std::to_string(o.site); },
                    [&](const Matmul& o) { out_dtype(o.out); },
                    [&](const Reduce& o) { write_dims(o.dims); },

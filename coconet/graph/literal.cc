@@ -124,9 +124,7 @@ std::optional<DType> literal_dtype(const Op& op, int operand,
 
 bool is_literal(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (std::holds_alternative<Constant>(node.op) || std::holds_alternative<AxisSize>(node.op)) {
-    return true;
-  }
+  if (is_literal(node.op)) return true;
   const Pointwise* pointwise = std::get_if<Pointwise>(&node.op);
   if (!pointwise || !keeps_dtype(pointwise->fn)) return false;
   bool all_constant = true;

@@ -1,4 +1,4 @@
-// Literals of the text form: a Constant, a size(axis), and what is computed from such alone. They
+// Literals of the text form: a constant, a size(...), and what is computed from such alone. They
 // take their dtype from the operand that they meet, so the printer and the reader of programs must
 // agree on which operand that is.
 #pragma once
@@ -19,7 +19,7 @@ using LiteralValue = std::variant<bool, std::int64_t, double>;
 std::string text_of(const LiteralValue& value);
 
 // A computation on literals alone is done when the program is read. The other functions, and what
-// has a size(axis) in it, become nodes.
+// has a size in it, become nodes.
 bool folds(PointwiseFn fn);
 // Operands and result have one dtype, so that a literal may pass through.
 bool keeps_dtype(PointwiseFn fn);

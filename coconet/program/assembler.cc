@@ -72,7 +72,9 @@ NodeId Assembler::materialize(const Literal& literal, const DType& dtype, const 
     return add_node(constant_of(*value, dtype, where), {}, where);
   }
   if (const Literal::Size* size = std::get_if<Literal::Size>(&literal.content)) {
-    return add_node(AxisSize{size->axis, dtype}, {}, where);
+    const int* axis = std::get_if<int>(&size->of);
+    Op op = axis ? Op(AxisSize{*axis, dtype}) : Op(DimSize{std::get<Dim>(size->of), dtype});
+    return add_node(std::move(op), {}, where);
   }
   const Literal::Call& call = std::get<Literal::Call>(literal.content);
   std::vector<NodeId> inputs;
@@ -143,6 +145,7 @@ Value Assembler::call(const Signature& function, std::span<const Argument> argum
     return pointwise(fn->fn, std::move(operands), where);
   }
   if (const AxisSize* size = std::get_if<AxisSize>(&op)) return Literal{Literal::Size{size->axis}};
+  if (const DimSize* size = std::get_if<DimSize>(&op)) return Literal{Literal::Size{size->dim}};
   const Cast* cast = std::get_if<Cast>(&op);
   const Literal* literal = operands.empty() ? nullptr : std::get_if<Literal>(&operands[0]);
   if (cast && literal) return materialize(*literal, cast->to, where);

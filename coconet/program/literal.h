@@ -8,11 +8,11 @@
 
 namespace coconet {
 
-// A number or truth value; size(axis); or a function of such that has to stay an operation (one
-// with a size in it).
+// A number or truth value; the size of an axis or of dims; or a function of such that has to stay
+// an operation (one with a size in it).
 struct Literal {
   struct Size {
-    int axis = 0;
+    std::variant<int, Dim> of;  // an axis, or dims
   };
   struct Call {
     PointwiseFn fn = PointwiseFn::add;

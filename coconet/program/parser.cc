@@ -11,6 +11,7 @@ constexpr int kDeepestGroup = 8;
 
 void Parser::item() {
   const std::size_t began = cursor_.position();
+  const bool is_program = cursor_.is("program");
   std::string name = cursor_.peek(1).kind == TokenKind::name ? std::string(cursor_.peek(1).text) : "";
   try {
     if (cursor_.accept("mesh")) return mesh();
@@ -24,7 +25,7 @@ void Parser::item() {
                  "schedule");
   } catch (const UserError& error) {
     cursor_.errors().add(error);
-    tree_.items.push_back(BrokenItem{name});
+    tree_.items.push_back(BrokenItem{name, is_program});
     cursor_.skip_to_item(began);
   }
 }

@@ -14,7 +14,7 @@ using Attributes = std::span<const Attribute>;
 constexpr std::array kX = {P{"x"}};
 constexpr std::array kXY = {P{"x"}, P{"y"}};
 constexpr std::array kWhere = {P{"condition"}, P{"x"}, P{"y"}};
-constexpr std::array kSize = {P{"axis", Role::axis}};
+constexpr std::array kSize = {P{"extent", Role::extent}};
 constexpr std::array kCast = {P{"x"}, P{"dtype", Role::dtype}};
 constexpr std::array kDropout = {P{"x"}, P{"p"}, P{"site", Role::integer, false, true}};
 constexpr std::array kMatmul = {P{"a"}, P{"b"}, P{"out", Role::dtype, false, true}};
@@ -55,7 +55,11 @@ Op block_reduction(Attributes) {
   return BlockReduce{fold, of_squares};
 }
 
-Op make_size(Attributes a) { return AxisSize{integer_in(a[0]), f32}; }
+// The dtype is that of the operand which the size will meet.
+Op make_size(Attributes a) {
+  if (const Dim* dim = std::get_if<Dim>(&a[0])) return DimSize{*dim, f32};
+  return AxisSize{integer_in(a[0]), f32};
+}
 Op make_cast(Attributes a) { return Cast{std::get<DType>(a[0])}; }
 // Without a site the program numbers it.
 Op make_dropout(Attributes a) {

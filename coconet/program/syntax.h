@@ -108,6 +108,7 @@ struct Def {
 // An item with an error in it; `name` as far as it was read.
 struct BrokenItem {
   std::string name;
+  bool is_program = false;
 };
 
 using Item = std::variant<Mesh, Dims, DTypeItem, Require, Def, Program, BrokenItem>;

@@ -1,0 +1,133 @@
+#include "coconet/program/read.h"
+
+#include <algorithm>
+
+#include "coconet/base/nearest.h"
+#include "coconet/program/read_program.h"
+
+namespace coconet {
+namespace {
+
+using syntax::Place;
+using syntax::Word;
+
+// Reads the items of a file in order.
+class FileReader {
+ public:
+  FileReader(const syntax::Tree& tree, const std::string& file, ErrorList& errors)
+      : tree_(tree), file_(file), errors_(errors) {}
+
+  Programs read() {
+    for (const syntax::Item& item : tree_.items) {
+      if (errors_.full()) break;
+      try {
+        std::visit([this](const auto& i) { read(i); }, item);
+      } catch (const UserError& error) {
+        const bool program = std::holds_alternative<syntax::Program>(item);
+        declarations_.incomplete = declarations_.incomplete || !program;
+        errors_.add(error);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  Where where(const Place& place) const {
+    return {file_, place.line, place.column, place.length};
+  }
+  [[noreturn]] void refuse(const Place& place, const std::string& message) const {
+    throw UserError(ErrorKind::type, message, where(place));
+  }
+
+  void need_free(const Word& name) const {
+    const std::vector<std::string> dtypes = declarations_.dtype_names();
+    const bool taken = declarations_.has_dim(name.text) ||
+                       std::find(dtypes.begin(), dtypes.end(), name.text) != dtypes.end() ||
+                       (declarations_.mesh && declarations_.mesh->axis(name.text));
+    if (taken) refuse(name.place, "the name " + name.text + " is declared already");
+  }
+
+  void read(const syntax::Mesh& item) {
+    if (declarations_.mesh) refuse(item.name.place, "a file has one mesh");
+    Mesh mesh{item.name.text, {}};
+    for (const Word& axis : item.axes) {
+      need_free(axis);
+      if (mesh.axis(axis.text)) refuse(axis.place, "the axis " + axis.text + " stands twice");
+      mesh.axes.push_back(axis.text);
+    }
+    declarations_.mesh = std::move(mesh);
+  }
+
+  void read(const syntax::Dims& item) {
+    for (const Word& name : item.names) {
+      need_free(name);
+      declarations_.dims.push_back(name.text);
+    }
+  }
+
+  void read(const syntax::DTypeItem& item) {
+    need_free(item.name);
+    const std::optional<DTypeKind> kind = dtype_kind_of(item.value.text);
+    if (!kind) {
+      refuse(item.value.place,
+             "`" + item.value.text + "` is not a dtype" +
+                 suggestion(item.value.text, declarations_.dtype_names()) +
+                 " (f16, bf16, f32, f64, i32, i64, bool)");
+    }
+    declarations_.dtypes.push_back({item.name.text, *kind});
+  }
+
+  void read(const syntax::Require&) {}
+
+  void read(const syntax::Def& item) {
+    const std::string& name = item.name.text;
+    const bool builtin = find_signature(name, false) || !unsupported_function(name).empty();
+    if (builtin) refuse(item.name.place, "`" + name + "` is a function of the language");
+    for (std::size_t i = 0; i < item.parameters.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (item.parameters[i].text == item.parameters[j].text) {
+          refuse(item.parameters[i].place, "the parameter " + item.parameters[i].text +
+                                               " stands twice");
+        }
+      }
+    }
+    if (!declarations_.functions.insert({name, &item}).second) {
+      refuse(item.name.place, "the function " + name + " is defined already");
+    }
+  }
+
+  void read(const syntax::Program& item) {
+    if (std::find(out_.names.begin(), out_.names.end(), item.name.text) != out_.names.end()) {
+      refuse(item.name.place, "the program " + item.name.text + " stands twice in this file");
+    }
+    out_.names.push_back(item.name.text);
+    if (!declarations_.mesh) {
+      if (declarations_.incomplete) return;
+      refuse(item.name.place,
+             "a mesh is declared before the programs, as `mesh world(tp)`; it names the axes that "
+             "tensors are distributed over");
+    }
+    const TypeReader types(declarations_, file_);
+    std::optional<Graph> graph = read_program(tree_, types, item, errors_);
+    if (graph) out_.graphs.push_back(std::move(*graph));
+  }
+
+  void read(const syntax::BrokenItem& item) {
+    declarations_.incomplete = declarations_.incomplete || !item.is_program;
+    out_.names.push_back(item.name);
+  }
+
+  const syntax::Tree& tree_;
+  const std::string& file_;
+  ErrorList& errors_;
+  Declarations declarations_;
+  Programs out_;
+};
+
+}  // namespace
+
+Programs read_programs(const syntax::Tree& tree, const std::string& file, ErrorList& errors) {
+  return FileReader(tree, file, errors).read();
+}
+
+}  // namespace coconet

@@ -1,0 +1,257 @@
+#include "coconet/program/read_expression.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "coconet/base/nearest.h"
+
+namespace coconet {
+namespace {
+
+using syntax::Expr;
+using syntax::ExprId;
+using syntax::ExprKind;
+
+// Calls of user functions inside user functions.
+constexpr int kDeepestExpansion = 30;
+
+std::string needed_of(const FunctionParameter& parameter) {
+  switch (parameter.role) {
+    case Role::value: return "a value";
+    case Role::dtype: return "a dtype, as f32";
+    case Role::fold: return "a fold: +, max, min or prod";
+    case Role::slice: return "a slice, as (0), (0..1) or (*)";
+    case Role::integer: return "an integer";
+    case Role::dims: return "dims in brackets, as [0] or [0,1]";
+    case Role::extent: return "an axis of the mesh or a product of dims";
+  }
+  throw InternalError("a Role outside its enumerators");
+}
+
+}  // namespace
+
+Where ExpressionReader::where(const syntax::Place& place) const {
+  return types_.where(expansion_ ? expansion_->place : place);
+}
+
+void ExpressionReader::refuse(const syntax::Place& place, const std::string& message) const {
+  throw UserError(ErrorKind::type, message, where(place));
+}
+
+Value ExpressionReader::read(ExprId id) {
+  const Expr& expr = tree_.at(id);
+  switch (expr.kind) {
+    case ExprKind::integer:
+    case ExprKind::real:
+    case ExprKind::boolean: return read_literal(expr);
+    case ExprKind::name: return read_name(expr);
+    case ExprKind::call: return read_call(expr);
+    case ExprKind::pointwise: {
+      std::vector<Value> operands;
+      for (ExprId child : expr.children) operands.push_back(read(child));
+      return assembler_.pointwise(expr.fn, std::move(operands), where(expr.place));
+    }
+    case ExprKind::fold:
+    case ExprKind::slice:
+    case ExprKind::dims:
+    case ExprKind::keyword: break;
+  }
+  refuse(expr.place, "found an attribute (a fold, a slice or dims) where a value is needed");
+}
+
+Value ExpressionReader::read_literal(const Expr& expr) const {
+  if (expr.kind == ExprKind::boolean) return Literal{LiteralValue(expr.text == "true")};
+  if (expr.kind == ExprKind::integer) {
+    return Literal{LiteralValue(syntax::integer_of(expr.text, where(expr.place)))};
+  }
+  const double value = std::strtod(expr.text.c_str(), nullptr);
+  if (!std::isfinite(value)) refuse(expr.place, "`" + expr.text + "` is too large for a number");
+  return Literal{LiteralValue(value)};
+}
+
+Value ExpressionReader::read_name(const Expr& expr) const {
+  if (expansion_) {
+    const auto argument = expansion_->arguments.find(expr.text);
+    if (argument != expansion_->arguments.end()) return argument->second;
+    throw UserError(ErrorKind::type,
+                    "`" + expr.text + "` is not a parameter of " + expansion_->function->name.text +
+                        "; a function sees its parameters alone",
+                    types_.where(expr.place));
+  }
+  if (const Value* value = scope_.find(expr.text)) return *value;
+  const Declarations& declarations = types_.declarations();
+  if (scope_.incomplete() || declarations.incomplete) throw Poisoned{};
+  std::string message = "`" + expr.text + "` is not a value";
+  if (declarations.has_dim(expr.text) || types_.mesh().axis(expr.text)) {
+    message += "; for its size write `size(" + expr.text + ")`";
+  } else if (find_signature(expr.text, false)) {
+    message += "; it is a function, called as `" + find_signature(expr.text, false)->text() + "`";
+  } else {
+    const std::string guess = suggestion(expr.text, scope_.names());
+    message += guess.empty() ? ", or not yet one: names are given before they are used" : guess;
+  }
+  refuse(expr.place, message);
+}
+
+Value ExpressionReader::read_call(const Expr& expr) {
+  const auto& functions = types_.declarations().functions;
+  const auto user = functions.find(expr.text);
+  if (user != functions.end()) return expand(*user->second, expr);
+  const std::string unsupported = unsupported_function(expr.text);
+  if (!unsupported.empty()) {
+    throw UserError(ErrorKind::unsupported, unsupported, where(expr.place));
+  }
+  const bool reduces =
+      expr.children.size() == 1 ||
+      (expr.children.size() > 1 && tree_.at(expr.children[1]).kind == ExprKind::dims);
+  const Signature* function = find_signature(expr.text, reduces);
+  if (!function) {
+    if (types_.declarations().incomplete) throw Poisoned{};
+    std::vector<std::string> known = function_names();
+    for (const auto& [name, def] : functions) known.push_back(name);
+    refuse(expr.place,
+           "`" + expr.text + "` is not a function" + suggestion(expr.text, known));
+  }
+  std::optional<AxisList> axes;
+  if (expr.axes) {
+    if (!function->takes_axes) {
+      refuse(expr.place, "`" + expr.text + "` takes no `@` axes; it moves nothing between ranks");
+    }
+    axes = types_.axes(*expr.axes);
+    std::sort(axes->begin(), axes->end());
+  }
+  const std::vector<Argument> given = arguments(*function, expr);
+  return assembler_.call(*function, given, axes, where(expr.place));
+}
+
+Value ExpressionReader::expand(const syntax::Def& function, const Expr& call) {
+  if (call.axes) refuse(call.place, "`" + call.text + "` takes no `@` axes");
+  if (call.children.size() != function.parameters.size()) {
+    refuse(call.place, "`" + call.text + "` takes " + std::to_string(function.parameters.size()) +
+                           " values; found " + std::to_string(call.children.size()));
+  }
+  Expansion inner{&function, expansion_ ? expansion_->place : call.place, {},
+                  expansion_ ? expansion_->depth + 1 : 1};
+  if (inner.depth > kDeepestExpansion) {
+    refuse(call.place, "functions are nested more than " + std::to_string(kDeepestExpansion) +
+                           " deep");
+  }
+  for (std::size_t i = 0; i < call.children.size(); ++i) {
+    inner.arguments.insert({function.parameters[i].text, read(call.children[i])});
+  }
+  const Expansion* outer = expansion_;
+  expansion_ = &inner;
+  try {
+    Value value = read(function.value);
+    expansion_ = outer;
+    return value;
+  } catch (...) {
+    expansion_ = outer;
+    throw;
+  }
+}
+
+std::vector<Argument> ExpressionReader::arguments(const Signature& function, const Expr& call) {
+  std::vector<Argument> out(function.parameters.size());
+  std::vector<bool> given(function.parameters.size(), false);
+  std::size_t next = 0;
+  for (ExprId child : call.children) {
+    const Expr& expr = tree_.at(child);
+    const bool keyword = expr.kind == ExprKind::keyword;
+    std::size_t at = keyword ? 0 : next++;
+    while (keyword && at < out.size() && function.parameters[at].name != expr.text) ++at;
+    const bool fits = at < out.size() && (keyword || !function.parameters[at].by_keyword);
+    if (!fits || given[at]) {
+      refuse(expr.place, "`" + call.text + "` has no place for this argument; it is called as `" +
+                             function.text() + "`");
+    }
+    given[at] = true;
+    out[at] = argument(function, function.parameters[at], keyword ? expr.children[0] : child);
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (given[i] || !function.parameters[i].required) continue;
+    refuse(call.place, "`" + call.text + "` lacks its argument `" +
+                           std::string(function.parameters[i].name) + "`, " +
+                           needed_of(function.parameters[i]) + "; it is called as `" +
+                           function.text() + "`");
+  }
+  return out;
+}
+
+Argument ExpressionReader::argument(const Signature& function, const FunctionParameter& parameter,
+                                    ExprId id) {
+  const Expr& expr = tree_.at(id);
+  const std::string needed = "the argument `" + std::string(parameter.name) + "` of `" +
+                             std::string(function.name) + "` is " + needed_of(parameter);
+  if (parameter.role != Role::value) return attribute(parameter.role, expr, needed);
+  const bool value = expr.kind != ExprKind::fold && expr.kind != ExprKind::slice &&
+                     expr.kind != ExprKind::dims && expr.kind != ExprKind::keyword;
+  if (!value) refuse(expr.place, needed);
+  return read(id);
+}
+
+Argument ExpressionReader::attribute(Role role, const Expr& expr, const std::string& needed) const {
+  if (role == Role::dtype && expr.kind == ExprKind::name) {
+    return types_.dtype({expr.text, expr.place});
+  }
+  if (role == Role::fold) {
+    for (Fold fold : {Fold::sum, Fold::max, Fold::min, Fold::prod}) {
+      const bool bare = expr.kind == ExprKind::name || expr.kind == ExprKind::fold;
+      if (bare && expr.text == name_of(fold)) return fold;
+    }
+  }
+  if (role == Role::slice && expr.kind == ExprKind::slice) return expr.slice;
+  if ((role == Role::integer || role == Role::slice) && expr.kind == ExprKind::integer) {
+    const std::int64_t value = syntax::integer_of(expr.text, where(expr.place));
+    if (value > std::numeric_limits<int>::max()) refuse(expr.place, needed + " of 31 bits");
+    if (role == Role::integer) return value;
+    return Slice::dim(static_cast<int>(value));
+  }
+  if (role == Role::dims && expr.kind == ExprKind::dims) return dims_of(expr);
+  if (role == Role::extent) return extent(expr);
+  refuse(expr.place, needed);
+}
+
+Argument ExpressionReader::extent(const Expr& expr) const {
+  if (expr.kind == ExprKind::name) {
+    if (const std::optional<int> axis = types_.mesh().axis(expr.text)) {
+      return static_cast<std::int64_t>(*axis);
+    }
+  }
+  return dim_of(expr);
+}
+
+Dim ExpressionReader::dim_of(const Expr& expr) const {
+  if (expr.kind == ExprKind::integer) {
+    return Dim(syntax::integer_of(expr.text, where(expr.place)));
+  }
+  if (expr.kind == ExprKind::pointwise && expr.fn == PointwiseFn::mul) {
+    return dim_of(tree_.at(expr.children[0])) * dim_of(tree_.at(expr.children[1]));
+  }
+  if (expr.kind != ExprKind::name) {
+    refuse(expr.place, "size(...) takes an axis of the mesh " + types_.mesh().text() +
+                           " or a product of dims, as size(B*S)");
+  }
+  syntax::DimExpr dim;
+  dim.names.push_back({expr.text, expr.place});
+  return types_.dim(dim);
+}
+
+std::vector<int> ExpressionReader::dims_of(const Expr& expr) const {
+  std::vector<int> out;
+  for (const syntax::DimExpr& dim : expr.dims) {
+    if (!dim.names.empty() || dim.coefficient > std::numeric_limits<int>::max()) {
+      refuse(dim.place, "the dims of a reduction are their numbers, from 0");
+    }
+    out.push_back(static_cast<int>(dim.coefficient));
+  }
+  std::sort(out.begin(), out.end());
+  if (out.empty()) refuse(expr.place, "no dims in the brackets; without brackets all are reduced");
+  if (std::adjacent_find(out.begin(), out.end()) != out.end()) {
+    refuse(expr.place, "a dim stands twice");
+  }
+  return out;
+}
+
+}  // namespace coconet
