@@ -49,8 +49,8 @@ std::string dot(const Graph& graph) {
       if (graph.node(input).name.empty()) {
         contained_by[input.index] = contained_by[i];
       } else {
-        edges += "  n" + std::to_string(input.index) + " -> n" + std::to_string(contained_by[i]) +
-                 ";\n";
+        edges +=
+            "  n" + std::to_string(input.index) + " -> n" + std::to_string(contained_by[i]) + ";\n";
       }
     }
   }

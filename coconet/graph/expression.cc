@@ -99,9 +99,8 @@ class Writer {
 
   void write_node(NodeId id, Level least) {
     const Node& node = graph_.node(id);
-    const std::vector<bool> casts = is_literal(graph_, id)
-                                        ? std::vector<bool>(node.inputs.size(), false)
-                                        : casts_of(node);
+    const std::vector<bool> casts =
+        is_literal(graph_, id) ? std::vector<bool>(node.inputs.size(), false) : casts_of(node);
     if (const Pointwise* pointwise = std::get_if<Pointwise>(&node.op)) {
       const Level level = level_of(pointwise->fn);
       if (level < least) out_ += '(';
@@ -149,33 +148,37 @@ class Writer {
     const auto out_dtype = [this](const std::optional<DType>& dtype) {
       if (dtype) out_ += ", out=" + dtype->text();
     };
-    std::visit(
-        Overloaded{[](const Input&) {}, [](const Constant&) {},
-                   [&](const AxisSize& o) { out_ += graph_.mesh().axes[o.axis]; },
-                   [&](const DimSize& o) { out_ += o.dim.text(); }, [](const Pointwise&) {},
-                   [&](const Cast& o) { out_ += ", " + o.to.text(); },
-                   [&](const Dropout& o) { out_ += ", site=" + std::to_string(o.site); },
-                   [&](const Matmul& o) { out_dtype(o.out); },
-                   [&](const Reduce& o) { write_dims(o.dims); },
-                   [&](const Norm& o) { out_dtype(o.out); }, [](const LayerNorm&) {},
-                   [](const BlockReduce&) {}, [&](const FoldBlocks& o) { fold(o.fold); },
-                   [](const Update&) {}, [&](const AllReduce& o) { fold(o.fold); },
-                   [&](const ReduceScatter& o) {
-                     fold(o.fold);
-                     out_ += ", " + o.slice.text();
-                   },
-                   [](const AllGather&) {},
-                   [&](const ReduceTo& o) {
-                     fold(o.fold);
-                     number(o.root);
-                   },
-                   [&](const Broadcast& o) {
-                     if (o.root) number(*o.root);
-                   },
-                   [&](const Shard& o) { out_ += ", " + o.slice.text(); },
-                   [&](const RootOf& o) { number(o.root); },
-                   [&](const AsPartial& o) { fold(o.fold); }},
-        op);
+    std::visit(Overloaded{[](const Input&) {},
+                          [](const Constant&) {},
+                          [&](const AxisSize& o) { out_ += graph_.mesh().axes[o.axis]; },
+                          [&](const DimSize& o) { out_ += o.dim.text(); },
+                          [](const Pointwise&) {},
+                          [&](const Cast& o) { out_ += ", " + o.to.text(); },
+                          [&](const Dropout& o) { out_ += ", site=" + std::to_string(o.site); },
+                          [&](const Matmul& o) { out_dtype(o.out); },
+                          [&](const Reduce& o) { write_dims(o.dims); },
+                          [&](const Norm& o) { out_dtype(o.out); },
+                          [](const LayerNorm&) {},
+                          [](const BlockReduce&) {},
+                          [&](const FoldBlocks& o) { fold(o.fold); },
+                          [](const Update&) {},
+                          [&](const AllReduce& o) { fold(o.fold); },
+                          [&](const ReduceScatter& o) {
+                            fold(o.fold);
+                            out_ += ", " + o.slice.text();
+                          },
+                          [](const AllGather&) {},
+                          [&](const ReduceTo& o) {
+                            fold(o.fold);
+                            number(o.root);
+                          },
+                          [&](const Broadcast& o) {
+                            if (o.root) number(*o.root);
+                          },
+                          [&](const Shard& o) { out_ += ", " + o.slice.text(); },
+                          [&](const RootOf& o) { number(o.root); },
+                          [&](const AsPartial& o) { fold(o.fold); }},
+               op);
   }
 
   void write_dims(const std::vector<int>& dims) {

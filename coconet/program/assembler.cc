@@ -24,7 +24,11 @@ void set_axes(Op& op, const AxisList& axes) {
 }
 
 bool has_axes(const Op& op) {
-  return std::visit([](const auto& payload) { return requires { payload.axes; }; }, op);
+  return std::visit(
+      [](const auto& payload) {
+        return requires { payload.axes; };
+      },
+      op);
 }
 
 std::string shown(const Op& op) {
@@ -170,8 +174,9 @@ void Assembler::name(const Value& value, const std::string& name) {
 
 NodeId Assembler::node_of(const Value& value, const std::string& what, const Where& where) const {
   if (const NodeId* id = std::get_if<NodeId>(&value)) return *id;
-  refuse(what + " is a literal, which has no dtype and no place; use a tensor, or give the dtype, "
-                "as in `cast(1, f32)`",
+  refuse(what +
+             " is a literal, which has no dtype and no place; use a tensor, or give the dtype, "
+             "as in `cast(1, f32)`",
          where);
 }
 

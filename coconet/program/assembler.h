@@ -18,8 +18,8 @@ namespace coconet {
 using Value = std::variant<NodeId, Literal>;
 
 // An argument of a function: an operand or an attribute; nothing if it was left out.
-using Argument = std::variant<std::monostate, Value, DType, Fold, Slice, std::int64_t,
-                              std::vector<int>, Dim>;
+using Argument =
+    std::variant<std::monostate, Value, DType, Fold, Slice, std::int64_t, std::vector<int>, Dim>;
 
 // Copied freely: a copy goes on for itself.
 class Assembler {

@@ -115,7 +115,8 @@ bool Cursor::at_item() const {
 bool Cursor::at_statement() const {
   const Token& token = peek();
   if (!token.first_on_line || token.kind != TokenKind::name) return false;
-  return is("return") || is("overlapped") || peek(1).is("=") || peek(1).is(",") || peek(1).is(":");
+  return is("return") || (is("overlapped") && peek(2).is("{")) || peek(1).is("=") ||
+         peek(1).is(",") || peek(1).is(":");
 }
 
 void Cursor::skip_to_item(std::size_t began) {

@@ -13,8 +13,9 @@ Place span(const Place& from, const Place& to) {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kReserved = {"return", "fused", "overlapped", "and",
-                                                       "or",     "not",   "true"};
+// `fused` and `overlapped` are words of the language only before the name of a group.
+constexpr std::array<std::string_view, 6> kReserved = {"return", "and",  "or",
+                                                       "not",    "true", "false"};
 constexpr std::array<std::string_view, 5> kLongSymbols = {"..", "<=", ">=", "==", "!="};
 constexpr std::string_view kSymbols = "()[]{},;:=<>+-*/%@";
 
@@ -59,8 +60,8 @@ class Lexer {
   }
 
   void push(TokenKind kind, std::size_t length) {
-    tokens_.push_back({kind, text_.substr(at_, length), place(std::max<std::size_t>(length, 1)),
-                       fresh_line_});
+    tokens_.push_back(
+        {kind, text_.substr(at_, length), place(std::max<std::size_t>(length, 1)), fresh_line_});
     fresh_line_ = false;
     at_ += length;
   }
@@ -116,8 +117,9 @@ class Lexer {
   void refuse_number(std::size_t length) {
     while (is_letter(peek(length)) || is_digit(peek(length)) || peek(length) == '.') ++length;
     const std::string found(text_.substr(at_, std::min<std::size_t>(length, 40)));
-    fail(length, "`" + found + "` is not a number; a number is like 3, 0.5, 1.0 or 1e-3 (a digit "
-                 "stands on both sides of the point)");
+    fail(length, "`" + found +
+                     "` is not a number; a number is like 3, 0.5, 1.0 or 1e-3 (a digit "
+                     "stands on both sides of the point)");
   }
 
   void refuse_characters() {
@@ -154,8 +156,7 @@ std::vector<Token> tokens_of(std::string_view text, const std::string& file, Err
 }
 
 bool is_reserved(std::string_view text) {
-  return text == "false" ||
-         std::find(kReserved.begin(), kReserved.end(), text) != kReserved.end();
+  return std::find(kReserved.begin(), kReserved.end(), text) != kReserved.end();
 }
 
 bool is_name(std::string_view text) {

@@ -35,9 +35,10 @@ LiteralValue compared(PointwiseFn fn, double a, double b) {
   }
 }
 
-bool is_comparison(PointwiseFn fn) { return folds(fn) && !keeps_dtype(fn) && arity_of(fn) == 2 &&
-                                            fn != PointwiseFn::logical_and &&
-                                            fn != PointwiseFn::logical_or; }
+bool is_comparison(PointwiseFn fn) {
+  return folds(fn) && !keeps_dtype(fn) && arity_of(fn) == 2 && fn != PointwiseFn::logical_and &&
+         fn != PointwiseFn::logical_or;
+}
 
 LiteralValue of_integers(PointwiseFn fn, std::int64_t a, std::int64_t b, const Where& where) {
   std::int64_t out = 0;
@@ -155,9 +156,9 @@ Constant constant_of(const LiteralValue& value, const DType& dtype, const Where&
     refuse_in("integers; cast the operand, as in `cast(x, f32)`, to compute with fractions");
   }
   const std::int64_t whole = std::get<std::int64_t>(value);
-  const bool fits = dtype.kind == DTypeKind::i64 ||
-                    (whole >= std::numeric_limits<std::int32_t>::min() &&
-                     whole <= std::numeric_limits<std::int32_t>::max());
+  const bool fits =
+      dtype.kind == DTypeKind::i64 || (whole >= std::numeric_limits<std::int32_t>::min() &&
+                                       whole <= std::numeric_limits<std::int32_t>::max());
   if (!fits) refuse_in("integers of 32 bits; cast the operand to i64");
   return {whole, dtype};
 }

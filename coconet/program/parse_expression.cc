@@ -116,7 +116,8 @@ ExprId Parser::atom() {
   if (token.kind == TokenKind::integer || token.kind == TokenKind::real) {
     const bool integer = token.kind == TokenKind::integer;
     cursor_.advance();
-    return add({.kind = integer ? ExprKind::integer : ExprKind::real, .place = place, .text = text});
+    return add(
+        {.kind = integer ? ExprKind::integer : ExprKind::real, .place = place, .text = text});
   }
   if (token.is("true") || token.is("false")) {
     cursor_.advance();
@@ -154,8 +155,7 @@ ExprId Parser::argument() {
     cursor_.advance();
     return add({.kind = ExprKind::fold, .place = first, .text = "+"});
   }
-  const bool range =
-      cursor_.peek(1).kind == TokenKind::integer && cursor_.peek(2).is("..");
+  const bool range = cursor_.peek(1).kind == TokenKind::integer && cursor_.peek(2).is("..");
   if (cursor_.is("(") && (range || cursor_.peek(1).is("*"))) {
     cursor_.advance();
     Expr expr{.kind = ExprKind::slice};

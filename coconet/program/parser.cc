@@ -12,7 +12,8 @@ constexpr int kDeepestGroup = 8;
 void Parser::item() {
   const std::size_t began = cursor_.position();
   const bool is_program = cursor_.is("program");
-  std::string name = cursor_.peek(1).kind == TokenKind::name ? std::string(cursor_.peek(1).text) : "";
+  std::string name =
+      cursor_.peek(1).kind == TokenKind::name ? std::string(cursor_.peek(1).text) : "";
   try {
     if (cursor_.accept("mesh")) return mesh();
     if (cursor_.accept("dim")) return dims();
@@ -148,13 +149,15 @@ Statement Parser::statement(Statement& partial, int nesting) {
     partial.names = cursor_.names("the name of a value");
     return std::move(partial);
   }
-  if (cursor_.accept("overlapped")) {
+  const bool group_follows = cursor_.peek(1).kind == TokenKind::name && cursor_.peek(2).is("{");
+  if (group_follows && cursor_.accept("overlapped")) {
     return group(std::move(partial), StatementKind::overlapped, nesting);
   }
   partial.names = cursor_.names("a statement, as `name = expression`,");
   if (cursor_.accept(":")) partial.type = type();
   cursor_.expect("=", "after the name that a statement gives");
-  if (cursor_.is("fused") && !partial.type) {
+  const bool fused = cursor_.is("fused") && cursor_.peek(1).kind == TokenKind::name;
+  if (fused && !partial.type) {
     cursor_.advance();
     return group(std::move(partial), StatementKind::fused, nesting);
   }

@@ -32,9 +32,7 @@ class FileReader {
   }
 
  private:
-  Where where(const Place& place) const {
-    return {file_, place.line, place.column, place.length};
-  }
+  Where where(const Place& place) const { return {file_, place.line, place.column, place.length}; }
   [[noreturn]] void refuse(const Place& place, const std::string& message) const {
     throw UserError(ErrorKind::type, message, where(place));
   }
@@ -69,10 +67,9 @@ class FileReader {
     need_free(item.name);
     const std::optional<DTypeKind> kind = dtype_kind_of(item.value.text);
     if (!kind) {
-      refuse(item.value.place,
-             "`" + item.value.text + "` is not a dtype" +
-                 suggestion(item.value.text, declarations_.dtype_names()) +
-                 " (f16, bf16, f32, f64, i32, i64, bool)");
+      refuse(item.value.place, "`" + item.value.text + "` is not a dtype" +
+                                   suggestion(item.value.text, declarations_.dtype_names()) +
+                                   " (f16, bf16, f32, f64, i32, i64, bool)");
     }
     declarations_.dtypes.push_back({item.name.text, *kind});
   }
@@ -86,8 +83,8 @@ class FileReader {
     for (std::size_t i = 0; i < item.parameters.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         if (item.parameters[i].text == item.parameters[j].text) {
-          refuse(item.parameters[i].place, "the parameter " + item.parameters[i].text +
-                                               " stands twice");
+          refuse(item.parameters[i].place,
+                 "the parameter " + item.parameters[i].text + " stands twice");
         }
       }
     }

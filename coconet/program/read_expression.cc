@@ -110,8 +110,7 @@ Value ExpressionReader::read_call(const Expr& expr) {
     if (types_.declarations().incomplete) throw Poisoned{};
     std::vector<std::string> known = function_names();
     for (const auto& [name, def] : functions) known.push_back(name);
-    refuse(expr.place,
-           "`" + expr.text + "` is not a function" + suggestion(expr.text, known));
+    refuse(expr.place, "`" + expr.text + "` is not a function" + suggestion(expr.text, known));
   }
   std::optional<AxisList> axes;
   if (expr.axes) {
@@ -131,11 +130,13 @@ Value ExpressionReader::expand(const syntax::Def& function, const Expr& call) {
     refuse(call.place, "`" + call.text + "` takes " + std::to_string(function.parameters.size()) +
                            " values; found " + std::to_string(call.children.size()));
   }
-  Expansion inner{&function, expansion_ ? expansion_->place : call.place, {},
+  Expansion inner{&function,
+                  expansion_ ? expansion_->place : call.place,
+                  {},
                   expansion_ ? expansion_->depth + 1 : 1};
   if (inner.depth > kDeepestExpansion) {
-    refuse(call.place, "functions are nested more than " + std::to_string(kDeepestExpansion) +
-                           " deep");
+    refuse(call.place,
+           "functions are nested more than " + std::to_string(kDeepestExpansion) + " deep");
   }
   for (std::size_t i = 0; i < call.children.size(); ++i) {
     inner.arguments.insert({function.parameters[i].text, read(call.children[i])});

@@ -84,8 +84,7 @@ class ProgramReader {
     }
     const Declarations& declarations = types_.declarations();
     if (declarations.has_dim(name.text) || types_.mesh().axis(name.text)) {
-      throw UserError(ErrorKind::type,
-                      "the name " + name.text + " is taken by a dim or an axis",
+      throw UserError(ErrorKind::type, "the name " + name.text + " is taken by a dim or an axis",
                       types_.where(name.place));
     }
   }
@@ -101,7 +100,8 @@ class ProgramReader {
       } else {
         input.type = types_.type(parameter.type);
       }
-      scope_.bind(name.text, assembler_.input(std::move(input), name.text, types_.where(name.place)),
+      scope_.bind(name.text,
+                  assembler_.input(std::move(input), name.text, types_.where(name.place)),
                   name.place.line);
     });
     if (!good) scope_.poison(name.text, name.place.line);
@@ -146,8 +146,9 @@ class ProgramReader {
       const Word& name = statement.names[0];
       need_not_returned(statement);
       if (statement.names.size() > 1) {
-        throw UserError(ErrorKind::type, "an expression gives one value; found " +
-                                             std::to_string(statement.names.size()) + " names",
+        throw UserError(ErrorKind::type,
+                        "an expression gives one value; found " +
+                            std::to_string(statement.names.size()) + " names",
                         types_.where(name.place));
       }
       need_free(name);
@@ -181,7 +182,10 @@ class ProgramReader {
   // *made, if given: the group, where it was made.
   void read_group(const Statement& statement, GroupId* made) {
     const bool fused = statement.kind == StatementKind::fused;
-    Group group{fused ? GroupKind::fused : GroupKind::overlapped, statement.group.text, {}, {},
+    Group group{fused ? GroupKind::fused : GroupKind::overlapped,
+                statement.group.text,
+                {},
+                {},
                 types_.where(statement.group.place)};
     guarded(statement.place, [&] { need_not_returned(statement); });
     for (const Statement& member : statement.body) {

@@ -23,8 +23,8 @@ struct FunctionParameter {
   bool by_keyword = false;  // written `name=...`
 };
 
-// An attribute as given; nothing (monostate) if it was left out. An extent is an axis, by its index,
-// or a dim.
+// An attribute as given; nothing (monostate) if it was left out. An extent is an axis, by its
+// index, or a dim.
 using Attribute =
     std::variant<std::monostate, DType, Fold, Slice, std::int64_t, std::vector<int>, Dim>;
 

@@ -200,9 +200,10 @@ const Graph& File::program(std::string_view name) const {
     if (graph.header().program == name) return graph;
     names.push_back(graph.header().program);
   }
-  const std::string found = name.empty() ? "which program is meant? the file has " :
-                                           "`" + std::string(name) + "` is not a program of the "
-                                           "file, which has ";
+  const std::string found = name.empty() ? "which program is meant? the file has "
+                                         : "`" + std::string(name) +
+                                               "` is not a program of the "
+                                               "file, which has ";
   throw UserError(ErrorKind::usage, found + listed(names));
 }
 
