@@ -1,0 +1,118 @@
+#include "coconet/graph/expand.h"
+
+#include <gtest/gtest.h>
+
+#include "coconet/graph/rebind.h"
+#include "tests/graph_fixture.h"
+
+namespace coconet {
+namespace {
+
+using namespace fixture;  // NOLINT: the fixture's words
+
+// The operations from the first one after the inputs on, in order.
+std::string words(const GraphBuilder& builder) {
+  std::string out;
+  for (int i = 0; i < builder.size(); ++i) {
+    if (std::holds_alternative<Input>(builder.node({i}).op)) continue;
+    out += (out.empty() ? "" : " ") + std::string(name_of(builder.node({i}).op));
+  }
+  return out;
+}
+
+TEST(Expand, LeavesAloneWhatNeedsNoCollective) {
+  Fixture f;
+  const NodeId x = f.input("x", f32, {"B", "H"});
+  const NodeId rows = f.input("rows", f32, {"B", "H"}, sliced(0));
+  const NodeId h = f.input("h", f32, {"H"});
+  f.add(Norm{}, {x});
+  f.add(Reduce{ReduceFn::mean, {}}, {x});
+  f.add(Reduce{ReduceFn::mean, {1}}, {rows});
+  f.add(Reduce{ReduceFn::sum, {0}}, {rows});  // partial: the program's to reduce
+  f.add(LayerNorm{}, {rows, h, h, f.literal(1e-5)});
+  EXPECT_EQ(words(f.builder), "norm mean mean sum constant layer_norm");
+}
+
+TEST(Expand, NormOfAFlatSliceGathersBlockSums) {
+  Fixture f;
+  const NodeId x = f.input("x", f16, {"B", "H"}, sliced_flat());
+  const NodeId norm = f.add(Norm{}, {x}, "n");
+  EXPECT_EQ(words(f.builder), "block_squares all_gather fold sqrt cast");
+  EXPECT_EQ(f.text(norm), "f16[]");
+  EXPECT_EQ(f.builder.node(norm).name, "n");
+}
+
+TEST(Expand, NormInF32NeedsNoCastBack) {
+  Fixture f;
+  const NodeId x = f.input("x", f16, {"N"}, sliced_flat());
+  EXPECT_EQ(f.text(f.add(Norm{f32}, {x})), "f32[]");
+  EXPECT_EQ(words(f.builder), "block_squares all_gather fold sqrt");
+}
+
+TEST(Expand, NormOfRowsSumsSquares) {
+  Fixture f;
+  const NodeId x = f.input("x", f16, {"B", "H"}, sliced(0));
+  EXPECT_EQ(f.text(f.add(Norm{}, {x})), "f16[]");
+  EXPECT_EQ(words(f.builder), "cast mul sum all_reduce sqrt cast");
+}
+
+TEST(Expand, TensorWideReductionsOfAFlatSlice) {
+  Fixture f;
+  const NodeId x = f.input("x", f32, {"N"}, sliced_flat());
+  EXPECT_EQ(f.text(f.add(Reduce{ReduceFn::max, {}}, {x})), "f32[]");
+  EXPECT_EQ(words(f.builder), "block_max all_gather fold");
+  Fixture g;
+  const NodeId y = g.input("y", bf16, {"B", "H"}, sliced_flat());
+  EXPECT_EQ(g.text(g.add(Reduce{ReduceFn::mean, {}}, {y})), "bf16[]");
+  EXPECT_EQ(words(g.builder), "block_sums all_gather fold size div cast");
+  EXPECT_EQ(std::get<DimSize>(g.builder.node({4}).op).dim.text(), "B*H");
+}
+
+TEST(Expand, MeanOverASlicedDim) {
+  Fixture f;
+  const NodeId x = f.input("x", f16, {"B", "H"}, sliced(1));
+  EXPECT_EQ(f.text(f.add(Reduce{ReduceFn::mean, {1}}, {x})), "f16[B,1]");
+  EXPECT_EQ(words(f.builder), "cast sum all_reduce size div cast");
+  EXPECT_EQ(std::get<DimSize>(f.builder.node({4}).op).dim.text(), "H");
+}
+
+TEST(Expand, LayerNormOverASlicedDim) {
+  Fixture f;
+  const NodeId x = f.input("x", f16, {"B", "H"}, sliced(1));
+  const NodeId h = f.input("h", f16, {"H"}, sliced(0));
+  EXPECT_EQ(f.text(f.add(LayerNorm{}, {x, h, h, f.literal(1e-5)})), "f16[B,H] sliced(1)");
+}
+
+TEST(Expand, KeepsTheOtherAxes) {
+  Fixture f({"dp", "tp"});
+  const NodeId x = f.input("x", f.type(f32, {"N"}, {{0, local()}, {1, sliced_flat()}}));
+  EXPECT_EQ(f.text(f.add(Norm{}, {x})), "f32[] local@dp");
+  const NodeId y = f.input("y", f.type(f32, {"B", "H"}, {{0, partial()}, {1, sliced(1)}}));
+  EXPECT_EQ(f.text(f.add(Reduce{ReduceFn::mean, {1}}, {y})), "f32[B,1] partial(+)@dp");
+  EXPECT_EQ(f.text(f.add(Reduce{ReduceFn::sum, {}}, {y})), "f32[] partial(+)@dp partial(+)@tp");
+  const NodeId z = f.input("z", f.type(f32, {"N"}, {{0, sliced_flat()}, {1, sliced_flat()}}));
+  EXPECT_EQ(f.text(f.add(Norm{}, {z})), "f32[]");
+  const NodeId w = f.input("w", f.type(f32, {"B", "H"}, {{0, sliced(0)}, {1, sliced(1)}}));
+  EXPECT_EQ(f.text(f.add(Reduce{ReduceFn::mean, {1}}, {w})), "f32[B,1] sliced(0)@dp");
+}
+
+// A program with a dtype parameter, expanded under one binding, has the same nodes under another.
+TEST(Rebind, InfersEveryNodeAgain) {
+  Fixture f({"tp"}, {{"T", DTypeKind::f16}});
+  const DType t(DTypeKind::f16, "T");
+  const NodeId x = f.input("x", t, {"N"}, sliced_flat());
+  const NodeId norm = f.add(Norm{}, {x}, "norm");
+  const NodeId scaled = f.apply(PointwiseFn::div, {x, norm}, "scaled");
+  const Graph graph = f.finish({scaled});
+  for (const DTypeKind kind : {DTypeKind::f32, DTypeKind::f64, DTypeKind::bf16}) {
+    const Graph other = rebind_dtypes(graph, {{"T", kind}});
+    EXPECT_EQ(other.size(), graph.size());
+    EXPECT_EQ(other.header().dtypes[0].kind, kind);
+    EXPECT_EQ(other.node(other.find("scaled")).type.dtype, DType(kind, "T"));
+    EXPECT_EQ(other.node({1}).type.dtype, DType(accumulator_of(kind)));
+  }
+  EXPECT_EQ(rebind_dtypes(graph, {}), graph);
+}
+
+}  // namespace
+}  // namespace coconet
