@@ -45,8 +45,9 @@ NodeId Assembler::input(Input input, std::string name, const Where& where) {
   } catch (const UserError& error) {
     throw error.at(where);
   }
+  const NodeId id = builder_.add(std::move(input), {}, std::move(name), where);
   depths_.resize(builder_.size(), 0);
-  return builder_.add(std::move(input), {}, std::move(name), where);
+  return id;
 }
 
 NodeId Assembler::add_node(Op op, std::vector<NodeId> inputs, const Where& where) {

@@ -1,0 +1,179 @@
+#include "coconet/program/program.h"
+
+#include <algorithm>
+
+#include "coconet/program/lexer.h"
+
+namespace coconet {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message, const Where& where) {
+  throw UserError(ErrorKind::type, message, where);
+}
+
+void need_name(const std::string& name, const Where& where) {
+  if (syntax::is_name(name)) return;
+  refuse("`" + name +
+             "` is not a name; a name has letters, digits and underscores, begins with no "
+             "digit, and is no word of the language",
+         where);
+}
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+Program::Program(std::string name, Mesh mesh, At at) : where_(where_of(at)) {
+  need_name(name, where_);
+  need_name(mesh.name, where_);
+  if (mesh.axes.empty()) refuse("a mesh has at least one axis", where_);
+  for (const std::string& axis : mesh.axes) need_name(axis, where_);
+  header_.program = std::move(name);
+  header_.mesh = std::move(mesh);
+}
+
+void Program::need_free(const std::string& name, const Where& where) const {
+  need_name(name, where);
+  const bool taken = has(names_, name) || has(header_.dims, name) ||
+                     header_.mesh.axis(name).has_value() ||
+                     std::any_of(header_.dtypes.begin(), header_.dtypes.end(),
+                                 [&](const DTypeParameter& dtype) { return dtype.name == name; });
+  if (taken) {
+    refuse("the name " + name +
+               " is taken; a name denotes one value, so give this one a name of "
+               "its own",
+           where);
+  }
+}
+
+Dim Program::dim(const std::string& name, At at) {
+  need_free(name, where_of(at));
+  if (assembler_) refuse("dims are declared before the first input", where_of(at));
+  header_.dims.push_back(name);
+  return Dim::named(name);
+}
+
+DType Program::dtype(const std::string& name, const DType& value, At at) {
+  need_free(name, where_of(at));
+  if (assembler_) refuse("dtypes are declared before the first input", where_of(at));
+  header_.dtypes.push_back({name, value.kind});
+  return DType(value.kind, name);
+}
+
+Layout Program::layout_of(const Placements& placements, const Where& where) const {
+  const Mesh& mesh = header_.mesh;
+  Layout out(mesh.size());
+  std::vector<bool> given(mesh.size(), false);
+  for (const Placed& placed : placements.list) {
+    Axes axes = placed.axes;
+    if (axes.empty() && mesh.size() > 1) {
+      refuse(text_of(placed.placement) + " does not say on which axis of the mesh " + mesh.text() +
+                 "; write it as .on(\"" + mesh.axes[0] + "\")",
+             where);
+    }
+    if (axes.empty()) axes = {mesh.axes[0]};
+    for (const std::string& name : axes) {
+      const std::optional<int> axis = mesh.axis(name);
+      if (!axis) refuse("`" + name + "` is not an axis of the mesh " + mesh.text(), where);
+      if (given[*axis]) refuse("the axis " + name + " has two placements; it takes one", where);
+      given[*axis] = true;
+      out = out.with(*axis, placed.placement);
+    }
+  }
+  return out;
+}
+
+Tensor Program::add_input(InputKind kind, const std::string& name, const DType& dtype,
+                          const Shape& shape, const Placements& placements,
+                          std::optional<double> default_value, const Where& where) {
+  need_free(name, where);
+  if (!assembler_) assembler_ = std::make_shared<Assembler>(header_);
+  Input input{kind, {dtype, shape, {}}, default_value};
+  for (const Dim& dim : shape) {
+    for (const std::string& used : dim.names()) {
+      if (!has(header_.dims, used)) refuse("`" + used + "` is not a dim of this program", where);
+      used_dims_.push_back(used);
+    }
+  }
+  try {
+    input.type.layout = layout_of(placements, where);
+  } catch (const UserError& error) {
+    throw error.at(where);
+  }
+  const NodeId id = assembler_->input(std::move(input), name, where);
+  names_.push_back(name);
+  return Tensor(assembler_, id, name);
+}
+
+Tensor Program::input(const std::string& name, const DType& dtype, const Shape& shape,
+                      const Placements& placements, At at) {
+  return add_input(InputKind::tensor, name, dtype, shape, placements, {}, where_of(at));
+}
+
+Tensor Program::state(const std::string& name, const DType& dtype, const Shape& shape,
+                      const Placements& placements, At at) {
+  return add_input(InputKind::state, name, dtype, shape, placements, {}, where_of(at));
+}
+
+Tensor Program::scalar(const std::string& name, const DType& dtype,
+                       std::optional<double> default_value, At at) {
+  return add_input(InputKind::scalar, name, dtype, {}, {}, default_value, where_of(at));
+}
+
+Tensor Program::size(const std::string& axis, At at) const {
+  const std::optional<int> index = header_.mesh.axis(axis);
+  if (!index) {
+    refuse("`" + axis + "` is not an axis of the mesh " + header_.mesh.text(), where_of(at));
+  }
+  return Tensor(nullptr, Literal{Literal::Size{*index}});
+}
+
+Tensor Program::size(const Dim& dim) const { return Tensor(nullptr, Literal{Literal::Size{dim}}); }
+
+Tensor Program::let(const std::string& name, const Operand& value) {
+  need_free(name, value.where());
+  const Tensor& tensor = value.tensor_;
+  if (tensor.assembler_ && tensor.assembler_ != assembler_) {
+    refuse("the value of " + name + " belongs to another program", value.where());
+  }
+  if (assembler_) assembler_->name(value.value(), name);
+  names_.push_back(name);
+  return Tensor(tensor.assembler_, value.value(), name);
+}
+
+void Program::returns(const std::vector<Tensor>& outputs, At at) {
+  const Where where = where_of(at);
+  if (returned_) refuse("a program returns once", where);
+  for (const Tensor& output : outputs) {
+    if (output.name().empty()) {
+      refuse("an output has a name; give it one, as p.let(\"out\", value)", where);
+    }
+    if (!output.assembler_ || output.assembler_ != assembler_) {
+      refuse("the output " + output.name() + " is not a tensor of this program", where);
+    }
+    const NodeId id = assembler_->node_of(output.value_, "the output " + output.name(), where);
+    assembler_->builder().add_output(output.name(), id);
+  }
+  returned_ = true;
+}
+
+Graph Program::graph() const {
+  for (const std::string& dim : header_.dims) {
+    if (!has(used_dims_, dim)) {
+      refuse("the dim " + dim +
+                 " is in no input's shape, so nothing says how long it is; use it "
+                 "or leave it out",
+             where_);
+    }
+  }
+  Assembler copy = assembler_ ? *assembler_ : Assembler(header_);
+  try {
+    return std::move(copy.builder()).finish();
+  } catch (const UserError& error) {
+    throw error.at(where_);
+  }
+}
+
+}  // namespace coconet
