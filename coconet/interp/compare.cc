@@ -150,6 +150,20 @@ Comparison compare(DTypeKind kind, const Bytes& got, const Bytes& want) {
   return out;
 }
 
+std::optional<Difference> replica_difference(const TensorType& type, const Setting& setting,
+                                             const Pieces& pieces) {
+  check(pieces.size() == static_cast<std::size_t>(setting.mesh.ranks()), "one piece for each rank");
+  for (int rank = 0; rank < setting.mesh.ranks(); ++rank) {
+    std::vector<int> lowest = setting.mesh.coordinates(rank);
+    for (int axis : type.layout.axes_that_are<Replicated>()) lowest[axis] = 0;
+    Comparison comparison;
+    compare_into(type.dtype.kind, rank, pieces[rank], pieces[setting.mesh.rank(lowest)],
+                 &comparison);
+    if (!comparison.equal()) return comparison.first;
+  }
+  return std::nullopt;
+}
+
 NodeCheck check_node(const Graph& graph, NodeId id, const std::vector<const Pieces*>& inputs,
                      const Pieces& got, const Setting& setting) {
   const Node& node = graph.node(id);

@@ -35,6 +35,12 @@ struct Comparison {
 Comparison compare(DTypeKind kind, const Pieces& got, const Pieces& want);
 Comparison compare(DTypeKind kind, const Bytes& got, const Bytes& want);  // as rank 0
 
+// Ranks that differ only on axes on which the tensor is replicated hold the same bits: the first
+// difference (got) from the lowest such rank (want); none if they do. Requires: pieces of the
+// type's sizes.
+std::optional<Difference> replica_difference(const TensorType& type, const Setting& setting,
+                                             const Pieces& pieces);
+
 // How a node's value relates to its meaning on the given values of its inputs.
 struct NodeCheck {
   bool within = true;  // the bits equal; a matmul of floats: within the bound

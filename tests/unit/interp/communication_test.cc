@@ -89,6 +89,21 @@ TEST(Communication, NestedSlicesAreGatheredFromTheInnermost) {
   EXPECT_EQ(s.value_of("at_once"), ramp(28));
 }
 
+// Data x tensor parallel: gradients local on the first axis, sliced by columns on the second; the
+// state is cut in blocks on the first axis after that.
+TEST(Communication, AGradientIsScatteredInsideItsColumns) {
+  Sample s({2, 2}, {{"R", 40}, {"C", 101}});
+  const Layout columns = sliced(1, 1, 2);
+  const std::int64_t count = 40 * 101;
+  const NodeId g = s.input("g", {f32, {kR, kC}, columns.with(0, Local{})}, ramp(2 * count));
+  const NodeId rs = s.add(ReduceScatter{Fold::sum, Slice::all(), {0}}, {g}, "rs");
+  s.output("rs", rs);
+  s.output("ag", s.add(AllGather{{0}}, {rs}, "ag"));
+  s.output("ar", s.add(AllReduce{Fold::sum, {0}}, {g}, "ar"));
+  EXPECT_EQ(s.value_of("rs"), ramp(count, 2, count));
+  EXPECT_EQ(s.pieces_of("ag"), s.pieces_of("ar"));
+}
+
 TEST(Communication, ReduceGivesTheRootAndNobodyElse) {
   Sample s({3}, {{"N", 2}});
   const NodeId x = s.input("x", {f32, {kN}, partial()}, ramp(6));

@@ -34,6 +34,16 @@ TEST(Compare, TellsTheFirstAndTheLargestDifference) {
   EXPECT_EQ(comparison.largest, 7);
 }
 
+TEST(Compare, ReplicasHoldTheSameBits) {
+  const Setting setting{{{"N", 2}}, {{2, 2}}};
+  const TensorType type{f32, {Dim::named("N")}, sliced(0, 0, 2)};  // replicated on the second axis
+  const auto piece = [](double value) { return bytes_from(DTypeKind::f32, {value}); };
+  EXPECT_FALSE(replica_difference(type, setting, {piece(1), piece(1), piece(2), piece(2)}));
+  const auto found = replica_difference(type, setting, {piece(1), piece(1), piece(2), piece(3)});
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->text(), "rank 3, element 0: got 3, want 2");
+}
+
 // Checks `got` as the product of a[1,K] and b[K,1] on one rank.
 NodeCheck check_product(DType dtype, const Values& a, const Values& b, double got) {
   Sample s({1}, {{"M", 1}, {"K", static_cast<std::int64_t>(a.size())}});

@@ -46,6 +46,24 @@ TEST(InterpMatmul, EveryPlacementGivesTheSameProductOfWholeNumbers) {
   }
 }
 
+TEST(InterpMatmul, TheInnerDimMayBeCutByMoreAxesInOneOperand) {
+  Sample s({2, 3}, kSizes);
+  const Layout fine = sliced(2, 0, 2).with(1, Sliced{Slice::dim(2)});
+  const NodeId a = s.input("a", {f32, {kB, kM, kK}, fine}, ramp(42));
+  const NodeId b = s.input("b", {f32, {kK, kN}, sliced(0, 0, 2)}, ramp(35, 1, -10));
+  s.output("out", s.add(Matmul{}, {a, b}, "out"));
+  EXPECT_EQ(s.value_of("out"), wanted());
+}
+
+TEST(InterpMatmul, RowsOverOneAxisAndColumnsOverAnother) {
+  Sample s({2, 3}, kSizes);
+  const Layout rows = Layout(2).with(0, Sliced{Slice::range(0, 1)});
+  const NodeId a = s.input("a", {f32, {kB, kM, kK}, rows}, ramp(42));
+  const NodeId b = s.input("b", {f32, {kK, kN}, sliced(1, 1, 2)}, ramp(35, 1, -10));
+  s.output("out", s.add(Matmul{}, {a, b}, "out"));
+  EXPECT_EQ(s.value_of("out"), wanted());
+}
+
 TEST(InterpMatmul, BatchedWithSlicedBatch) {
   for (int ranks : {1, 2, 3}) {
     Sample s({ranks}, kSizes);
