@@ -1,0 +1,267 @@
+#include "coconet/schedule/candidates.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "coconet/schedule/fuse.h"
+#include "coconet/schedule/overlap.h"
+#include "coconet/schedule/region.h"
+#include "coconet/schedule/reorder.h"
+
+namespace coconet {
+namespace {
+
+using Names = std::vector<std::string>;
+
+class Candidates {
+ public:
+  explicit Candidates(const Applied& applied)
+      : applied_(applied), graph_(applied.graph), readers_(readers_of(applied.graph)) {
+    for (int i = 0; i < graph_.size(); ++i) {
+      if (!graph_.node({i}).name.empty()) named_.push_back({i});
+    }
+  }
+
+  std::vector<Step> legal() {
+    for (NodeId id : named_) add_splits(id);
+    for (NodeId id : named_) add_distributes(id);
+    for (NodeId id : named_) add_reorders(id);
+    for (NodeId id : named_) add_state_steps(id);
+    add_collective_fuses();
+    add_computation_fuses();
+    add_overlaps();
+    return std::move(steps_);
+  }
+
+ private:
+  const std::string& name(NodeId id) const { return graph_.node(id).name; }
+
+  // A result name that nothing has, different from `others`.
+  std::string fresh(const std::string& wanted, const Names& others) const {
+    const auto taken = [&](const std::string& name) {
+      const auto output = [&](const Output& output) { return output.name == name; };
+      return applied_.handles.contains(name) || graph_.find(name).valid() ||
+             graph_.find_group(name).valid() || std::ranges::count(others, name) > 0 ||
+             std::ranges::any_of(graph_.outputs(), output);
+    };
+    std::string out = wanted;
+    for (int number = 2; taken(out); ++number) out = wanted + std::to_string(number);
+    return out;
+  }
+
+  void add_if_legal(std::string_view verb, std::vector<StepArgument> arguments,
+                    const Names& results) {
+    Step step{std::string(verb), std::move(arguments), {}, {}};
+    for (const std::string& result : results) step.results.push_back(fresh(result, step.results));
+    if (std::ranges::count(steps_, step) > 0) return;
+    try {
+      apply(applied_, step);
+      steps_.push_back(std::move(step));
+    } catch (const UserError&) {
+      // Not legal here.
+    }
+  }
+
+  void add_splits(NodeId id) {
+    if (!op_as<AllReduce>(graph_, id)) return;
+    add_if_legal("split", {name(id)}, {"rs", "ag"});
+    for (int last = 0; last + 1 < graph_.node(id).type.rank(); ++last) {
+      add_if_legal("split", {name(id), Slice::range(0, last)}, {"rs", "ag"});
+    }
+    add_if_legal("split", {name(id), Slice::all()}, {"rs", "ag"});
+    add_if_legal("split", {name(id), std::string("reduce_broadcast")}, {"reduced", "whole"});
+    if (axes_of(graph_.node(id).op).size() == 2) {
+      add_if_legal("split", {name(id), std::string("hierarchical")}, {"rs", "ar", "ag"});
+    }
+  }
+
+  void add_distributes(NodeId id) {
+    const Node& node = graph_.node(id);
+    const bool computed =
+        !op_as<Input>(graph_, id) && !is_communication(node.op) && !op_as<Update>(graph_, id);
+    if (!computed || readers_[id.index].empty()) return;
+    for (int axis = 0; axis < graph_.mesh().size(); ++axis) {
+      if (!node.type.layout.is<Replicated>(axis)) continue;
+      add_if_legal("distribute", {name(id), graph_.mesh().axes[axis]}, {"piece", "whole"});
+    }
+  }
+
+  bool is_gather(NodeId id) const {
+    return op_as<AllGather>(graph_, id) || op_as<Broadcast>(graph_, id);
+  }
+
+  void add_reorders(NodeId gather) {
+    if (!is_gather(gather)) return;
+    for (NodeId reader : readers_[gather.index]) {
+      add_reorder(gather, {named_value(graph_, reader)});
+    }
+    add_reorder(gather, largest_region(gather));
+  }
+
+  void add_reorder(NodeId gather, const std::vector<NodeId>& operations) {
+    const auto verdict = match_reorder(graph_, {gather}, operations);
+    const ReorderMatch* match = std::get_if<ReorderMatch>(&verdict);
+    if (!match) return;
+    Names results{"body"};
+    for (std::size_t k = 1; k < reorder(graph_, *match).results.size(); ++k) {
+      results.push_back("gather");
+    }
+    Names names;
+    for (NodeId id : operations) names.push_back(name(id));
+    add_if_legal("reorder", {name(gather), names}, results);
+  }
+
+  // Everything that depends on the gather and can move, and what is only computed for it.
+  std::vector<NodeId> largest_region(NodeId gather) const {
+    std::vector<NodeId> region;
+    const auto try_adding = [&](NodeId id) {
+      std::vector<NodeId> larger = region;
+      larger.push_back(id);
+      std::ranges::sort(larger);
+      const auto verdict = match_reorder(graph_, {gather}, larger);
+      if (std::holds_alternative<ReorderMatch>(verdict)) region = larger;
+    };
+    const NodeSet after = dependents(graph_, set_of(graph_, {gather}));
+    for (NodeId id : named_) {
+      if (after[id.index] && id != gather) try_adding(id);
+    }
+    const Shape& shape = graph_.node(gather).type.shape;
+    for (NodeId id : named_) {
+      if (region.empty() || after[id.index] || op_as<Input>(graph_, id)) continue;
+      const NodeSet moved = with_subexpressions(graph_, region);
+      const auto inside = [&](NodeId reader) { return moved[reader.index]; };
+      const auto alike = [&](NodeId input) { return graph_.node(input).type.shape == shape; };
+      if (std::ranges::all_of(readers_[id.index], inside) && !is_output(graph_, id) &&
+          std::ranges::any_of(graph_.node(id).inputs, alike)) {
+        try_adding(id);
+      }
+    }
+    return region;
+  }
+
+  void add_state_steps(NodeId id) {
+    const Input* input = op_as<Input>(graph_, id);
+    if (input && input->kind == InputKind::state) {
+      add_if_legal("as_slice", {name(id)}, {});
+      add_if_legal("as_rooted", {name(id)}, {});
+    }
+    if (is_gather(id)) add_if_legal("dead", {name(id)}, {});
+  }
+
+  void add_collective_fuses() {
+    std::vector<NodeId> scatters, gathers;
+    for (NodeId id : named_) {
+      if (op_as<ReduceScatter>(graph_, id)) scatters.push_back(id);
+      if (op_as<AllGather>(graph_, id)) gathers.push_back(id);
+    }
+    for (NodeId scatter : scatters) {
+      add_if_legal("fuse", {name(scatter)}, {"fused_rs"});
+      for (NodeId gather : gathers) {
+        if (graph_.node(gather).inputs[0] == scatter) {
+          add_if_legal("fuse", {name(scatter), name(gather)}, {"ar"});
+        }
+      }
+    }
+    for (const auto& [body, handle] : applied_.handles) {
+      if (!handle.body || !handle.gone.empty()) continue;
+      std::vector<StepArgument> ends;
+      for (NodeId gather : gathers) {
+        if (std::ranges::count(handle.nodes, graph_.node(gather).inputs[0])) {
+          ends.push_back(name(gather));
+        }
+      }
+      if (!ends.empty()) add_fuse({}, body, ends, "body_ag");
+      for (NodeId scatter : scatters) {
+        add_fuse({name(scatter)}, body, {}, "rs_body");
+        if (!ends.empty()) add_fuse({name(scatter)}, body, ends, "ar");
+      }
+    }
+  }
+
+  void add_fuse(std::vector<StepArgument> arguments, const std::string& body,
+                const std::vector<StepArgument>& ends, const std::string& result) {
+    arguments.push_back(body);
+    arguments.insert(arguments.end(), ends.begin(), ends.end());
+    add_if_legal("fuse", std::move(arguments), {result});
+  }
+
+  // From each computation on, as many as fit one kernel.
+  void add_computation_fuses() {
+    std::vector<std::vector<NodeId>> parts;
+    const auto finish = [&] {
+      std::vector<StepArgument> arguments;
+      for (const std::vector<NodeId>& part : parts) arguments.push_back(name(part[0]));
+      if (parts.size() > 1) add_if_legal("fuse", std::move(arguments), {"kernel"});
+      parts.clear();
+    };
+    for (NodeId id : named_) {
+      if (is_communication(graph_.node(id).op) || op_as<Input>(graph_, id)) continue;
+      parts.push_back({id});
+      if (std::holds_alternative<FuseMatch>(match_fuse(graph_, parts))) continue;
+      parts.pop_back();
+      finish();
+      parts.push_back({id});
+      if (std::holds_alternative<Refusal>(match_fuse(graph_, parts))) parts.clear();
+    }
+    finish();
+  }
+
+  // What runs by itself: a group that is in no other, a named value that is in no group.
+  std::vector<std::pair<std::string, OverlapMember>> units() const {
+    std::vector<std::pair<std::string, OverlapMember>> out;
+    for (int g = 0; g < static_cast<int>(graph_.groups().size()); ++g) {
+      const bool inside = group_of(graph_, GroupId{g}).valid();
+      if (!inside && graph_.group({g}).kind == GroupKind::fused) {
+        out.push_back({graph_.group({g}).name, {{}, GroupId{g}}});
+      }
+    }
+    for (NodeId id : named_) {
+      if (op_as<Input>(graph_, id) || outermost_group(graph_, id).valid()) continue;
+      out.push_back({name(id), {id, {}}});
+    }
+    return out;
+  }
+
+  void add_overlaps() {
+    const auto all = units();
+    std::vector<std::pair<std::size_t, std::size_t>> pairs;
+    for (std::size_t a = 0; a < all.size(); ++a) {
+      for (std::size_t b = 0; b < all.size(); ++b) {
+        if (a != b && overlaps({all[a].second, all[b].second})) pairs.emplace_back(a, b);
+      }
+    }
+    for (const auto& [a, b] : pairs) {
+      add_if_legal("overlap", {all[a].first, all[b].first}, {"pipeline"});
+      for (const auto& [c, d] : pairs) {
+        if (b != c) continue;
+        add_if_legal("overlap", {all[a].first, all[b].first, all[d].first}, {"pipeline"});
+      }
+    }
+  }
+
+  bool overlaps(const std::vector<OverlapMember>& members) const {
+    return std::holds_alternative<OverlapMatch>(match_overlap(graph_, members));
+  }
+
+  const Applied& applied_;
+  const Graph& graph_;
+  const std::vector<std::vector<NodeId>> readers_;
+  std::vector<NodeId> named_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+std::vector<Step> legal_steps(const Applied& applied) { return Candidates(applied).legal(); }
+
+std::string explain(const Applied& applied, const Step& step) {
+  try {
+    const Applied after = apply(Applied{applied.graph, applied.handles, Exactness::exact}, step);
+    const bool exact = after.exactness == Exactness::exact;
+    return text_of(step) + ": legal; " + (exact ? "exact" : "reassociates");
+  } catch (const UserError& error) {
+    return "not legal: " + error.message();
+  }
+}
+
+}  // namespace coconet
