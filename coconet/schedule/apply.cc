@@ -49,8 +49,8 @@ bool is_word(const Applied& applied, const Verb& verb, const std::string& name) 
          (verb.name == "distribute" && applied.graph.mesh().axis(name).has_value());
 }
 
-std::vector<Argument> resolve(const Applied& applied, const Step& step, const Verb& verb) {
-  std::vector<Argument> out;
+std::vector<ResolvedArgument> resolve(const Applied& applied, const Step& step, const Verb& verb) {
+  std::vector<ResolvedArgument> out;
   for (const StepArgument& argument : step.arguments) {
     if (const std::string* name = std::get_if<std::string>(&argument)) {
       if (is_word(applied, verb, *name) && !out.empty()) {
@@ -191,7 +191,7 @@ Applied start(const Graph& graph) {
 
 Applied apply(const Applied& before, const Step& step) {
   const Verb& verb = verb_of(step);
-  const std::vector<Argument> arguments = resolve(before, step, verb);
+  const std::vector<ResolvedArgument> arguments = resolve(before, step, verb);
   const Outcome outcome = verb.apply(before.graph, arguments);
   if (const Refusal* refusal = std::get_if<Refusal>(&outcome)) {
     // Without a blocking operation it is the arguments that are wrong.

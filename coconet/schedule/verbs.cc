@@ -14,7 +14,7 @@
 namespace coconet {
 namespace {
 
-using Arguments = std::span<const Argument>;
+using Given = std::span<const ResolvedArgument>;
 
 // A refusal on the way to a match.
 struct Wrong {
@@ -41,7 +41,7 @@ NodeId node_of(const NamedHandle& named) {
   return handle.nodes[0];
 }
 
-NodeId node_at(Arguments arguments, std::size_t k, std::string_view what) {
+NodeId node_at(Given arguments, std::size_t k, std::string_view what) {
   const NamedHandle* named =
       k < arguments.size() ? std::get_if<NamedHandle>(&arguments[k]) : nullptr;
   if (!named) wrong("argument " + std::to_string(k + 1) + " must be " + std::string(what));
@@ -49,7 +49,8 @@ NodeId node_at(Arguments arguments, std::size_t k, std::string_view what) {
 }
 
 // A name or a list of names, each with all its nodes.
-std::vector<std::vector<NodeId>> node_lists(const Argument& argument, std::string_view what) {
+std::vector<std::vector<NodeId>> node_lists(const ResolvedArgument& argument,
+                                            std::string_view what) {
   std::vector<NamedHandle> list;
   if (const NamedHandle* named = std::get_if<NamedHandle>(&argument)) {
     list = {*named};
@@ -69,7 +70,7 @@ std::vector<std::vector<NodeId>> node_lists(const Argument& argument, std::strin
   return out;
 }
 
-std::vector<NodeId> node_list(const Argument& argument, std::string_view what) {
+std::vector<NodeId> node_list(const ResolvedArgument& argument, std::string_view what) {
   std::vector<NodeId> out;
   for (const std::vector<NodeId>& nodes : node_lists(argument, what)) {
     out.insert(out.end(), nodes.begin(), nodes.end());
@@ -77,7 +78,7 @@ std::vector<NodeId> node_list(const Argument& argument, std::string_view what) {
   return out;
 }
 
-void expect_count(Arguments arguments, std::size_t least, std::size_t most) {
+void expect_count(Given arguments, std::size_t least, std::size_t most) {
   if (arguments.size() < least || arguments.size() > most) {
     const std::string range = least == most ? std::to_string(least)
                                             : std::to_string(least) + " to " + std::to_string(most);
@@ -85,12 +86,12 @@ void expect_count(Arguments arguments, std::size_t least, std::size_t most) {
   }
 }
 
-Outcome apply_split(const Graph& graph, Arguments arguments) {
+Outcome apply_split(const Graph& graph, Given arguments) {
   expect_count(arguments, 1, 3);
   const NodeId id = node_at(arguments, 0, "an all_reduce");
   std::optional<Slice> slice;
   std::string kind = "rs_ag";
-  for (const Argument& argument : arguments.subspan(1)) {
+  for (const ResolvedArgument& argument : arguments.subspan(1)) {
     if (const Slice* given = std::get_if<Slice>(&argument)) {
       slice = *given;
     } else if (const Word* word = std::get_if<Word>(&argument)) {
@@ -111,12 +112,12 @@ Outcome apply_split(const Graph& graph, Arguments arguments) {
   return outcome(graph, match_split_all_reduce(graph, id, slice), split_all_reduce);
 }
 
-Outcome apply_distribute(const Graph& graph, Arguments arguments) {
+Outcome apply_distribute(const Graph& graph, Given arguments) {
   expect_count(arguments, 1, 3);
   const NodeId id = node_at(arguments, 0, "a replicated value");
   std::optional<Slice> slice;
   AxisList axes;
-  for (const Argument& argument : arguments.subspan(1)) {
+  for (const ResolvedArgument& argument : arguments.subspan(1)) {
     if (const Slice* given = std::get_if<Slice>(&argument)) {
       slice = *given;
       continue;
@@ -129,7 +130,7 @@ Outcome apply_distribute(const Graph& graph, Arguments arguments) {
   return outcome(graph, match_distribute(graph, id, slice, axes), distribute);
 }
 
-Outcome apply_reorder(const Graph& graph, Arguments arguments) {
+Outcome apply_reorder(const Graph& graph, Given arguments) {
   expect_count(arguments, 2, 2);
   return outcome(graph,
                  match_reorder(graph, node_list(arguments[0], "the gathers"),
@@ -137,25 +138,25 @@ Outcome apply_reorder(const Graph& graph, Arguments arguments) {
                  reorder);
 }
 
-Outcome apply_as_slice(const Graph& graph, Arguments arguments) {
+Outcome apply_as_slice(const Graph& graph, Given arguments) {
   expect_count(arguments, 1, 1);
   return outcome(graph, match_as_slice(graph, node_at(arguments, 0, "a state")), as_slice);
 }
 
-Outcome apply_as_rooted(const Graph& graph, Arguments arguments) {
+Outcome apply_as_rooted(const Graph& graph, Given arguments) {
   expect_count(arguments, 1, 1);
   return outcome(graph, match_as_rooted(graph, node_at(arguments, 0, "a state")), as_rooted);
 }
 
-Outcome apply_dead(const Graph& graph, Arguments arguments) {
+Outcome apply_dead(const Graph& graph, Given arguments) {
   expect_count(arguments, 1, 1);
   return outcome(graph, match_dead(graph, node_at(arguments, 0, "a gather")), dead);
 }
 
-Outcome apply_fuse(const Graph& graph, Arguments arguments) {
+Outcome apply_fuse(const Graph& graph, Given arguments) {
   expect_count(arguments, 1, 1000);
   std::vector<std::vector<NodeId>> parts;
-  for (const Argument& argument : arguments) {
+  for (const ResolvedArgument& argument : arguments) {
     for (std::vector<NodeId>& part : node_lists(argument, "what is fused")) {
       if (!part.empty()) parts.push_back(std::move(part));
     }
@@ -165,10 +166,10 @@ Outcome apply_fuse(const Graph& graph, Arguments arguments) {
   return fuse(graph, std::get<FuseMatch>(verdict));
 }
 
-Outcome apply_overlap(const Graph& graph, Arguments arguments) {
+Outcome apply_overlap(const Graph& graph, Given arguments) {
   expect_count(arguments, 2, 1000);
   std::vector<OverlapMember> members;
-  for (const Argument& argument : arguments) {
+  for (const ResolvedArgument& argument : arguments) {
     const NamedHandle* named = std::get_if<NamedHandle>(&argument);
     if (!named) wrong("overlap takes operations and groups by name");
     if (named->handle.group.valid()) {
@@ -185,8 +186,8 @@ Outcome apply_overlap(const Graph& graph, Arguments arguments) {
 }
 
 // `apply`, with wrong arguments as refusals.
-template <Outcome (*apply)(const Graph&, Arguments)>
-Outcome checked(const Graph& graph, Arguments arguments) {
+template <Outcome (*apply)(const Graph&, Given)>
+Outcome checked(const Graph& graph, Given arguments) {
   try {
     return apply(graph, arguments);
   } catch (const Wrong& wrong) {

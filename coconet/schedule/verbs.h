@@ -20,7 +20,7 @@ struct NamedHandle {
 struct Word {
   std::string text;
 };
-using Argument = std::variant<NamedHandle, std::vector<NamedHandle>, Slice, Word>;
+using ResolvedArgument = std::variant<NamedHandle, std::vector<NamedHandle>, Slice, Word>;
 
 // Either the rewrite or why there is none.
 using Outcome = std::variant<Rewrite, Refusal>;
@@ -30,7 +30,7 @@ struct Verb {
   std::string_view form;                // "split(all_reduce [, slice | ...])"
   std::string_view returns;             // "the reduce_scatter and the all_gather", or "nothing"
   std::vector<std::string_view> words;  // that an argument may be instead of a handle
-  Outcome (*apply)(const Graph& graph, std::span<const Argument> arguments);
+  Outcome (*apply)(const Graph& graph, std::span<const ResolvedArgument> arguments);
 };
 
 const std::vector<Verb>& verbs();
