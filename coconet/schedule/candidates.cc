@@ -131,7 +131,10 @@ class Candidates {
       const NodeSet moved = with_subexpressions(graph_, region);
       const auto inside = [&](NodeId reader) { return moved[reader.index]; };
       const auto alike = [&](NodeId input) { return graph_.node(input).type.shape == shape; };
-      if (std::ranges::all_of(readers_[id.index], inside) && !is_output(graph_, id) &&
+      const Op& op = graph_.node(id).op;
+      const bool computed = !is_communication(op) && !std::holds_alternative<Update>(op);
+      if (computed && !readers_[id.index].empty() &&
+          std::ranges::all_of(readers_[id.index], inside) && !is_output(graph_, id) &&
           std::ranges::any_of(graph_.node(id).inputs, alike)) {
         try_adding(id);
       }
@@ -155,7 +158,8 @@ class Candidates {
       if (op_as<AllGather>(graph_, id)) gathers.push_back(id);
     }
     for (NodeId scatter : scatters) {
-      add_if_legal("fuse", {name(scatter)}, {"fused_rs"});
+      const bool prologue = list_of(with_subexpressions(graph_, {scatter})).size() > 1;
+      if (prologue) add_if_legal("fuse", {name(scatter)}, {"fused_rs"});
       for (NodeId gather : gathers) {
         if (graph_.node(gather).inputs[0] == scatter) {
           add_if_legal("fuse", {name(scatter), name(gather)}, {"ar"});
@@ -227,7 +231,8 @@ class Candidates {
     std::vector<std::pair<std::size_t, std::size_t>> pairs;
     for (std::size_t a = 0; a < all.size(); ++a) {
       for (std::size_t b = 0; b < all.size(); ++b) {
-        if (a != b && overlaps({all[a].second, all[b].second})) pairs.emplace_back(a, b);
+        const bool worth = communicates(all[a].second) || communicates(all[b].second);
+        if (a != b && worth && overlaps({all[a].second, all[b].second})) pairs.emplace_back(a, b);
       }
     }
     for (const auto& [a, b] : pairs) {
@@ -237,6 +242,13 @@ class Candidates {
         add_if_legal("overlap", {all[a].first, all[b].first, all[d].first}, {"pipeline"});
       }
     }
+  }
+
+  bool communicates(const OverlapMember& member) const {
+    if (member.node.valid()) return is_communication(graph_.node(member.node).op);
+    const std::vector<NodeId> nodes = list_of(nodes_of(graph_, member.group));
+    return std::ranges::any_of(nodes,
+                               [this](NodeId id) { return is_communication(graph_.node(id).op); });
   }
 
   bool overlaps(const std::vector<OverlapMember>& members) const {

@@ -43,6 +43,11 @@ class Mover {
         guard({i});
       }
     }
+    if (moved_nothing()) {
+      throw Blocked{{"nothing moves: " + quoted(graph_, match_.operations) +
+                         " only stores what is gathered already; as_slice makes the store local",
+                     match_.operations[0]}};
+    }
     std::vector<Rewrite::Result> results(1);
     results[0].body = true;
     results[0].nodes = body_;
@@ -70,6 +75,13 @@ class Mover {
              !graph_.node(id).name.empty();
     };
     return is_output(graph_, id) || std::ranges::any_of(readers_[id.index], outside);
+  }
+
+  // Updates of the gathered value itself stay where they are.
+  bool moved_nothing() const {
+    return std::ranges::all_of(match_.operations, [this](NodeId id) {
+      return op_as<Update>(graph_, id) && gathers_[graph_.node(id).inputs[1].index];
+    });
   }
 
   void guard(NodeId id) {
