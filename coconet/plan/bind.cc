@@ -1,0 +1,208 @@
+#include "coconet/plan/bind.h"
+
+#include <algorithm>
+
+namespace coconet::plan {
+namespace {
+
+constexpr std::int64_t kChunkRows = 64;
+constexpr std::int64_t kMaxDefaultChunks = 8;
+
+void check_mesh(const Plan& plan, const MeshSizes& mesh) {
+  const Mesh& named = plan.graph.mesh();
+  if (static_cast<int>(mesh.sizes.size()) != named.size()) {
+    throw UserError(ErrorKind::usage, "found " + std::to_string(mesh.sizes.size()) +
+                                          " mesh sizes; mesh " + named.text() + " needs " +
+                                          std::to_string(named.size()));
+  }
+  std::int64_t ranks = 1;
+  for (int axis = 0; axis < named.size(); ++axis) {
+    if (mesh.sizes[axis] < 1) {
+      throw UserError(ErrorKind::usage, "axis " + named.axes[axis] + " has size " +
+                                            std::to_string(mesh.sizes[axis]) +
+                                            "; an axis has at least one rank");
+    }
+    ranks = checked_product(ranks, mesh.sizes[axis]);
+  }
+  if (ranks > kMaxRanks) {
+    throw UserError(ErrorKind::usage, "the mesh has " + std::to_string(ranks) + " ranks; at most " +
+                                          std::to_string(kMaxRanks) + " can run on one node");
+  }
+}
+
+void check_roots(const Plan& plan, const MeshSizes& mesh) {
+  const auto need = [&](const Node& node, int axis, int root) {
+    if (root >= 0 && root < mesh.sizes[axis]) return;
+    throw UserError(ErrorKind::data,
+                    "root " + std::to_string(root) + " is no rank of axis " +
+                        plan.graph.mesh().axes[axis] + ", which has " +
+                        std::to_string(mesh.sizes[axis]) + " ranks here, numbered from 0",
+                    node.where);
+  };
+  for (const Node& node : plan.graph.nodes()) {
+    for (int axis : node.type.layout.axes_that_are<Rooted>()) {
+      need(node, axis, std::get<Rooted>(node.type.layout.at(axis)).root);
+    }
+    const Broadcast* send = std::get_if<Broadcast>(&node.op);
+    if (!send || !send->root) continue;
+    for (int axis : send->axes) need(node, axis, *send->root);
+  }
+}
+
+void check_sizes(const Plan& plan, const Sizes& sizes) {
+  for (const Node& node : plan.graph.nodes()) bind(node.type.shape, sizes);
+  for (const auto& [name, size] : sizes) {
+    if (size >= 0) continue;
+    throw UserError(ErrorKind::data,
+                    "dim " + name + " has size " + std::to_string(size) + "; 0 is the least");
+  }
+}
+
+bool cut_as(const TensorType& type, const OverlapGroup& group) {
+  return std::all_of(group.axes.begin(), group.axes.end(), [&](int axis) {
+    return type.layout.is<Sliced>(axis) && type.layout.slice(axis) == group.slice;
+  });
+}
+
+// The rows of the largest slice that an owner has.
+std::int64_t slice_rows(const BoundPlan& bound, const OverlapGroup& group) {
+  const Plan& plan = *bound.plan;
+  LaunchId of = group.first;
+  for (int l = group.first.index; l <= group.last.index; ++l) {
+    if (!works_on_slice(plan, LaunchId{l})) continue;
+    of = LaunchId{l};
+    break;
+  }
+  const TensorType& type = chunked_type(plan, of);
+  std::int64_t rows = leading_rows(bound.piece(type, 0), group.slice.last);
+  if (works_on_slice(plan, of)) return rows;
+  for (int axis : group.axes) rows = cut(rows, bound.mesh.sizes[axis], 0).count;
+  return rows;
+}
+
+Chunking chunking_of(const BoundPlan& bound, const OverlapGroup& group, std::int64_t wanted) {
+  if (wanted < 0) {
+    throw UserError(ErrorKind::usage, "found " + std::to_string(wanted) + " chunks for " +
+                                          group.name + "; needed 1 or more, or 0 for the default");
+  }
+  Chunking out;
+  const std::int64_t rows = slice_rows(bound, group);
+  std::int64_t chunks = wanted;
+  if (chunks == 0) {
+    chunks = std::clamp<std::int64_t>((rows + kChunkRows - 1) / kChunkRows, 1, kMaxDefaultChunks);
+  }
+  out.chunks = static_cast<int>(chunks);
+  out.rows = (rows + chunks - 1) / chunks;
+  out.launches = group.last.index - group.first.index + 1;
+  for (int l = group.first.index; l <= group.last.index; ++l) {
+    out.greatest_lag = std::max(out.greatest_lag, bound.plan->launches[l].lag);
+  }
+  return out;
+}
+
+void number_ticks(BoundPlan& bound) {
+  const Plan& plan = *bound.plan;
+  for (int l = 0; l < static_cast<int>(plan.launches.size());) {
+    const int group = plan.launches[l].overlap;
+    if (group < 0) {
+      bound.turns.push_back({LaunchId{l}, 0, ++bound.ticks});
+      ++l;
+      continue;
+    }
+    Chunking& chunking = bound.overlaps[group];
+    chunking.base = bound.ticks;
+    for (int m = 0; m < chunking.launches; ++m) {
+      for (int c = 0; c < chunking.chunks; ++c) {
+        bound.turns.push_back({LaunchId{l + m}, c, bound.tick(LaunchId{l + m}, c)});
+      }
+    }
+    bound.ticks +=
+        static_cast<std::int64_t>(chunking.launches) * (chunking.chunks + chunking.greatest_lag);
+    l += chunking.launches;
+  }
+  std::sort(bound.turns.begin(), bound.turns.end(),
+            [](const Turn& a, const Turn& b) { return a.tick < b.tick; });
+}
+
+}  // namespace
+
+Piece BoundPlan::piece(const TensorType& type, int rank) const {
+  return Piece(coconet::bind(type.shape, sizes), type.layout, mesh, mesh.coordinates(rank));
+}
+
+int BoundPlan::chunks_of(LaunchId launch) const {
+  const int group = plan->launch(launch).overlap;
+  return group < 0 ? 1 : overlaps[group].chunks;
+}
+
+std::int64_t BoundPlan::tick(LaunchId launch, int chunk) const {
+  const Launch& work = plan->launch(launch);
+  if (work.overlap >= 0) {
+    const Chunking& group = overlaps[work.overlap];
+    const int m = launch.index - plan->overlaps[work.overlap].first.index;
+    return group.base + static_cast<std::int64_t>(chunk + work.lag) * group.launches + m + 1;
+  }
+  const auto turn =
+      std::find_if(turns.begin(), turns.end(), [&](const Turn& t) { return t.launch == launch; });
+  check(turn != turns.end(), "every launch has its tick");
+  return turn->tick;
+}
+
+bool works_on_slice(const Plan& plan, LaunchId launch) {
+  const Launch& work = plan.launch(launch);
+  const Kernel* kernel = std::get_if<Kernel>(&work.work);
+  return work.overlap >= 0 && kernel && cut_as(kernel->space, plan.overlaps[work.overlap]);
+}
+
+const TensorType& chunked_type(const Plan& plan, LaunchId launch) {
+  return std::visit(
+      Overloaded{
+          [](const Kernel& kernel) -> const TensorType& { return kernel.space; },
+          [&](const MatmulLaunch& m) -> const TensorType& { return plan.buffer(m.out).type; },
+          [&](const ReduceLaunch& r) -> const TensorType& { return plan.buffer(r.out).type; },
+      },
+      plan.launch(launch).work);
+}
+
+std::int64_t leading_rows(const Piece& piece, int last) {
+  std::int64_t rows = 1;
+  int covered = -1;
+  for (const Piece::Group& group : piece.groups()) {
+    if (covered >= last) break;
+    const Piece::Group* inner = &group;
+    while (!inner->children.empty()) inner = &inner->children.back();
+    covered = inner->dim;
+    rows *= group.count;
+  }
+  check(covered == last, "the rows of chunks are leading dims that no slice joins with others");
+  return rows;
+}
+
+BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
+               const std::vector<std::int64_t>& chunks) {
+  check_mesh(plan, mesh);
+  check_sizes(plan, sizes);
+  check_roots(plan, mesh);
+  BoundPlan bound;
+  bound.plan = &plan;
+  bound.sizes = sizes;
+  bound.mesh = mesh;
+  for (const Buffer& buffer : plan.buffers) {
+    BoundBuffer out;
+    out.sizes = coconet::bind(buffer.type.shape, sizes);
+    out.elements = largest_piece(out.sizes, buffer.type.layout, mesh);
+    out.bytes = checked_product(out.elements, size_of(buffer.type.dtype.kind));
+    bound.buffers.push_back(std::move(out));
+  }
+  bound.knobs.assign(plan.overlaps.size(), 1);
+  for (const OverlapGroup& group : plan.overlaps) {
+    const std::size_t knob = static_cast<std::size_t>(group.knob);
+    const Chunking made = chunking_of(bound, group, knob < chunks.size() ? chunks[knob] : 0);
+    bound.overlaps.push_back(made);
+    bound.knobs.at(knob) = made.chunks;
+  }
+  number_ticks(bound);
+  return bound;
+}
+
+}  // namespace coconet::plan

@@ -1,0 +1,76 @@
+// A plan with its sizes: how large buffers are, how many chunks groups have, and when each launch
+// runs.
+//
+// Ticks. Launches stand in one order. One outside an overlapped group takes one tick. A group of M
+// launches with C chunks and a greatest lag L takes M * (C + L) ticks after tick `base`: its m-th
+// launch does chunk c at tick base + (c + lag) * M + m + 1. Ticks without work exist and count: a
+// rank passes them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "coconet/plan/plan.h"
+#include "coconet/type/piece.h"
+
+namespace coconet::plan {
+
+inline constexpr int kMaxRanks = 256;
+
+// A launch's work in one chunk; outside overlapped groups chunk 0 is all of it.
+struct Turn {
+  LaunchId launch;
+  int chunk = 0;
+  std::int64_t tick = 0;
+};
+
+struct BoundBuffer {
+  std::vector<std::int64_t> sizes;  // of the global tensor
+  std::int64_t elements = 0;        // the most that any rank holds: what a symmetric buffer has
+  std::int64_t bytes = 0;
+};
+
+// Chunk c of an overlapped group is rows [c * rows, (c + 1) * rows) of every owner's slice.
+struct Chunking {
+  int chunks = 1;
+  std::int64_t rows = 1;
+  int launches = 0;
+  int greatest_lag = 0;
+  std::int64_t base = 0;
+};
+
+struct BoundPlan {
+  const Plan* plan = nullptr;  // must outlive this
+  Sizes sizes;
+  MeshSizes mesh;
+  std::vector<BoundBuffer> buffers;
+  std::vector<Chunking> overlaps;
+  std::vector<std::int64_t> knobs;  // by OverlapGroup::knob: the number of chunks
+  std::vector<Turn> turns;          // of every rank, by tick
+  std::int64_t ticks = 0;           // the last tick
+
+  Piece piece(const TensorType& type, int rank) const;
+  int chunks_of(LaunchId launch) const;
+  std::int64_t tick(LaunchId launch, int chunk) const;
+  std::int64_t last_tick(LaunchId launch) const { return tick(launch, chunks_of(launch) - 1); }
+};
+
+// `chunks`, by knob: 0 or left out for about 64 rows of the largest slice in a chunk, at most 8
+// chunks. UserError for a dim without size, a mesh of another number of axes or of more than
+// kMaxRanks ranks, a root that is no rank of its axis, a number of chunks below 0.
+BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
+               const std::vector<std::int64_t>& chunks = {});
+BoundPlan bind(Plan&&, const Sizes&, const MeshSizes&,
+               const std::vector<std::int64_t>& = {}) = delete;
+
+// Whether the launch works on the rows of its own slice (its kernel's space is cut as the group
+// cuts) or on those of every owner of a whole tensor.
+bool works_on_slice(const Plan& plan, LaunchId launch);
+// The tensor whose leading rows the chunks of the launch cut: a kernel's space, else the result.
+const TensorType& chunked_type(const Plan& plan, LaunchId launch);
+
+// The rows of a piece: what dims 0..last are together. InternalError if a slice takes them together
+// with later dims.
+std::int64_t leading_rows(const Piece& piece, int last);
+
+}  // namespace coconet::plan

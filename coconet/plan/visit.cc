@@ -1,0 +1,152 @@
+#include "coconet/plan/visit.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace coconet::plan {
+namespace {
+
+// The chunk of each leading row of a piece.
+std::vector<int> chunk_of_rows(const BoundPlan& bound, const Turn& turn, std::int64_t rows) {
+  const Plan& plan = *bound.plan;
+  const int index = plan.launch(turn.launch).overlap;
+  const OverlapGroup& group = plan.overlaps[index];
+  const Chunking& chunking = bound.overlaps[index];
+  const bool whole = !works_on_slice(plan, turn.launch);
+  std::vector<int> out;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::int64_t at = row, left = rows;
+    for (std::size_t a = 0; whole && a < group.axes.size(); ++a) {
+      const std::int64_t each = cut(left, bound.mesh.sizes[group.axes[a]], 0).count;
+      const std::int64_t begin = at / each * each;
+      at -= begin;
+      left = std::min(each, left - begin);
+    }
+    out.push_back(static_cast<int>(at / chunking.rows));
+  }
+  return out;
+}
+
+std::int64_t held_in(const Piece::Group& group, const std::vector<std::int64_t>& sizes, int shift,
+                     const Coordinates& at) {
+  std::int64_t index = 0;
+  if (group.children.empty()) {
+    index = sizes[group.dim] == 1 ? 0 : at[group.dim + shift];
+  }
+  for (const Piece::Group& child : group.children) {
+    const std::int64_t inner = held_in(child, sizes, shift, at);
+    if (inner < 0) return -1;
+    index = index * child.count + inner;
+  }
+  index -= group.begin;
+  return index >= 0 && index < group.count ? index : -1;
+}
+
+bool is_away(const Layout& layout, const std::vector<int>& coordinates) {
+  for (int axis : layout.axes_that_are<Rooted>()) {
+    if (std::get<Rooted>(layout.at(axis)).root != coordinates[axis]) return true;
+  }
+  return false;
+}
+
+void find_rows(const BoundPlan& bound, const Kernel& kernel, const Turn& turn, int rank,
+               const Piece& piece, Visit& out) {
+  check(!piece.sizes().empty(), "a scalar has no rows");
+  if (piece.sizes().back() == 0) {  // rows of no elements: those of a tensor of one column
+    TensorType column = kernel.space;
+    column.shape.back() = Dim(1);
+    const Piece rows = bound.piece(column, rank);
+    for (std::int64_t row : held_in_turn(bound, rows, turn)) {
+      out.runs.push_back({0, 0, coordinates_of(rows.sizes(), rows.global(row))});
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < out.elements.size(); ++i) {
+    Coordinates row = out.elements[i];
+    row.back() = 0;
+    if (out.runs.empty() || out.runs.back().at != row) out.runs.push_back({i, i, row});
+    out.runs.back().end = i + 1;
+  }
+}
+
+// Blocks are of the flat index of the piece that the axes before a flat slice leave.
+void find_blocks(const Piece& piece, const std::vector<std::int64_t>& held, Visit& out) {
+  std::int64_t begin = 0;
+  for (const Piece::Group& group : piece.groups()) {
+    if (group.whole()) continue;
+    check(piece.groups().size() == 1, "blocks are of whole tensors and flat slices");
+    begin = group.begin;
+  }
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const Coordinates block = {(begin + held[i]) / kBlock};
+    if (out.runs.empty() || out.runs.back().at != block) out.runs.push_back({i, i, block});
+    out.runs.back().end = i + 1;
+  }
+}
+
+}  // namespace
+
+Coordinates coordinates_of(const std::vector<std::int64_t>& sizes, std::int64_t flat) {
+  Coordinates out(sizes.size());
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    out[d] = flat % sizes[d];
+    flat /= sizes[d];
+  }
+  return out;
+}
+
+std::int64_t held_at(const Piece& piece, const Coordinates& at) {
+  if (piece.count() == 0) return -1;
+  const int shift = static_cast<int>(at.size()) - static_cast<int>(piece.sizes().size());
+  check(shift >= 0, "a buffer has no more dims than what visits it");
+  std::int64_t index = 0;
+  for (const Piece::Group& group : piece.groups()) {
+    const std::int64_t inner = held_in(group, piece.sizes(), shift, at);
+    if (inner < 0) return -1;
+    index = index * group.count + inner;
+  }
+  return index;
+}
+
+std::int64_t flat_at(const std::vector<std::int64_t>& sizes, const Coordinates& at) {
+  const std::size_t shift = at.size() - sizes.size();
+  std::int64_t flat = 0;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    flat = flat * sizes[d] + (sizes[d] == 1 ? 0 : at[d + shift]);
+  }
+  return flat;
+}
+
+std::vector<std::int64_t> held_in_turn(const BoundPlan& bound, const Piece& piece,
+                                       const Turn& turn) {
+  std::vector<std::int64_t> out(piece.count());
+  std::iota(out.begin(), out.end(), 0);
+  const int group = bound.plan->launch(turn.launch).overlap;
+  if (group < 0 || out.empty()) return out;
+  const std::int64_t rows = leading_rows(piece, bound.plan->overlaps[group].slice.last);
+  const std::vector<int> chunk = chunk_of_rows(bound, turn, rows);
+  const std::int64_t in_a_row = piece.count() / rows;
+  std::erase_if(out, [&](std::int64_t held) { return chunk[held / in_a_row] != turn.chunk; });
+  return out;
+}
+
+Visit visit_of(const BoundPlan& bound, const Kernel& kernel, const Turn& turn, int rank) {
+  Visit out;
+  out.away = is_away(kernel.space.layout, bound.mesh.coordinates(rank));
+  if (out.away) return out;
+  const Piece piece = bound.piece(kernel.space, rank);
+  const std::vector<std::int64_t> held = held_in_turn(bound, piece, turn);
+  for (std::int64_t index : held) {
+    out.elements.push_back(coordinates_of(piece.sizes(), piece.global(index)));
+  }
+  switch (kernel.width) {
+    case RunWidth::row: find_rows(bound, kernel, turn, rank, piece, out); break;
+    case RunWidth::block: find_blocks(piece, held, out); break;
+    case RunWidth::piece:
+      if (!held.empty()) out.runs.push_back({0, out.elements.size(), {}});
+      break;
+  }
+  return out;
+}
+
+}  // namespace coconet::plan

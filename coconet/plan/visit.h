@@ -1,0 +1,42 @@
+// Which elements a rank visits in one turn, and where they stand in the buffers: from type/piece.h
+// alone, so that it can check the geometry that generated code has of its own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "coconet/plan/bind.h"
+
+namespace coconet::plan {
+
+using Coordinates = std::vector<std::int64_t>;  // one a dim of a global tensor
+
+Coordinates coordinates_of(const std::vector<std::int64_t>& sizes, std::int64_t flat);
+// The held element of `piece` at coordinates of a tensor of as many or more dims, right-aligned,
+// dims of size 1 taken at 0; -1 if the piece does not hold it.
+std::int64_t held_at(const Piece& piece, const Coordinates& at);
+// As above, for the row-major index in a tensor of these sizes.
+std::int64_t flat_at(const std::vector<std::int64_t>& sizes, const Coordinates& at);
+
+// Visited elements [begin, end) of Visit::elements. `at`: where what is one a run stands: the
+// coordinates of a row with its column 0, or the number of the block.
+struct Run {
+  std::size_t begin = 0, end = 0;
+  Coordinates at;
+};
+
+struct Visit {
+  // Coordinates of the visited elements in the space's global tensor, ascending by flat index.
+  std::vector<Coordinates> elements;
+  std::vector<Run> runs;
+  bool away = false;  // the space is rooted at another rank: nothing is done, not even once
+};
+
+// What `rank` visits of a kernel's space in a turn. Rows of no elements are runs too.
+Visit visit_of(const BoundPlan& bound, const Kernel& kernel, const Turn& turn, int rank);
+
+// The held elements of the launch's chunked_type, of `rank`, that belong to the turn; ascending.
+std::vector<std::int64_t> held_in_turn(const BoundPlan& bound, const Piece& piece,
+                                       const Turn& turn);
+
+}  // namespace coconet::plan
