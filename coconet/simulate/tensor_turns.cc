@@ -1,0 +1,149 @@
+#include "coconet/simulate/tensor_turns.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "coconet/base/error.h"
+
+namespace coconet::simulate {
+
+using interp::ScalarValue;
+
+namespace {
+
+constexpr int kLanes = 16;
+constexpr std::size_t kSteps = 4;
+
+// Results of the turn, one by one, in kSteps steps.
+class ResultsTurn : public TurnWork {
+ public:
+  ResultsTurn(const Context& context, const plan::Turn& turn, int rank, plan::BufferId out)
+      : context_(context),
+        actor_{rank, &turn},
+        out_(out),
+        piece_(context.memory.piece(out, rank)),
+        held_(plan::held_in_turn(context.bound, piece_, turn)) {}
+
+  bool step() override {
+    const std::size_t end =
+        std::min(held_.size(), next_ + std::max<std::size_t>(1, held_.size() / kSteps));
+    for (; next_ < end; ++next_) {
+      const std::int64_t index = held_[next_];
+      const auto at = plan::coordinates_of(piece_.sizes(), piece_.global(index));
+      context_.memory.write(actor_, out_, actor_.rank, index, result(index, at));
+    }
+    return next_ == held_.size();
+  }
+
+ protected:
+  virtual ScalarValue result(std::int64_t index, const plan::Coordinates& at) = 0;
+  ScalarValue read(plan::BufferId buffer, std::int64_t index) const {
+    return context_.memory.read(actor_, buffer, actor_.rank, index);
+  }
+  const Piece& piece(plan::BufferId buffer) const {
+    return context_.memory.piece(buffer, actor_.rank);
+  }
+  const plan::Buffer& buffer(plan::BufferId id) const { return context_.bound.plan->buffer(id); }
+
+  const Context& context_;
+  Actor actor_;
+  plan::BufferId out_;
+  const Piece& piece_;
+
+ private:
+  std::vector<std::int64_t> held_;
+  std::size_t next_ = 0;
+};
+
+// Sums over the part of K that both operands hold, k ascending: in f64, rounded once; integers wrap
+// in the result's dtype.
+class MatmulTurn : public ResultsTurn {
+ public:
+  MatmulTurn(const Context& context, const plan::Turn& turn, int rank,
+             const plan::MatmulLaunch& launch)
+      : ResultsTurn(context, turn, rank, launch.out), launch_(launch) {}
+
+ protected:
+  ScalarValue result(std::int64_t, const plan::Coordinates& at) override {
+    const DTypeKind kind = buffer(out_).type.dtype.kind;
+    plan::Coordinates in_a = at, in_b = at;
+    double sum = 0;
+    ScalarValue whole = is_integer(kind) ? interp::identity(Fold::sum, kind) : ScalarValue{};
+    const std::int64_t depth = piece(launch_.a).sizes().back();
+    for (std::int64_t k = 0; k < depth; ++k) {
+      in_a.back() = k;
+      in_b[in_b.size() - 2] = k;
+      const std::int64_t a = plan::held_at(piece(launch_.a), in_a);
+      const std::int64_t b = plan::held_at(piece(launch_.b), in_b);
+      if (a < 0 || b < 0) continue;
+      const ScalarValue factors[] = {read(launch_.a, a), read(launch_.b, b)};
+      if (is_integer(kind)) {
+        const ScalarValue wide[] = {interp::cast(factors[0], kind), interp::cast(factors[1], kind)};
+        whole = interp::fold_step(Fold::sum, whole, interp::apply(PointwiseFn::mul, wide));
+      } else {
+        sum += interp::to_double(factors[0]) * interp::to_double(factors[1]);
+      }
+    }
+    return is_integer(kind) ? whole : interp::cast(interp::scalar(sum), kind);
+  }
+
+ private:
+  const plan::MatmulLaunch& launch_;
+};
+
+// 16 lanes over what is held of the reduced index, row-major.
+class ReduceTurn : public ResultsTurn {
+ public:
+  ReduceTurn(const Context& context, const plan::Turn& turn, int rank,
+             const plan::ReduceLaunch& launch)
+      : ResultsTurn(context, turn, rank, launch.out), launch_(launch) {
+    const Piece& in = piece(launch.in);
+    for (std::int64_t i = 0; i < in.count(); ++i) {
+      plan::Coordinates at = plan::coordinates_of(in.sizes(), in.global(i));
+      for (int dim : launch.dims) at[dim] = 0;
+      reduced_[plan::held_at(piece_, at)].push_back(i);
+    }
+  }
+
+ protected:
+  ScalarValue result(std::int64_t index, const plan::Coordinates&) override {
+    const Fold fold = fold_of(launch_.fn).value_or(Fold::sum);
+    const DTypeKind kind = buffer(out_).type.dtype.kind;
+    const DTypeKind wide = accumulator_of(kind);
+    std::array<ScalarValue, kLanes> lanes;
+    lanes.fill(interp::identity(fold, wide));
+    const std::vector<std::int64_t>& row = reduced_[index];
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      ScalarValue& lane = lanes[i % kLanes];
+      lane = interp::fold_step(fold, lane, interp::cast(read(launch_.in, row[i]), wide));
+    }
+    ScalarValue total = lanes[0];
+    for (int l = 1; l < kLanes; ++l) total = interp::fold_step(fold, total, lanes[l]);
+    if (launch_.fn == ReduceFn::mean) {
+      std::int64_t count = 1;
+      for (int dim : launch_.dims) count *= piece(launch_.in).sizes()[dim];
+      const ScalarValue quotient[] = {total, interp::cast(interp::scalar(count), wide)};
+      total = interp::apply(PointwiseFn::div, quotient);
+    }
+    return interp::cast(total, kind);
+  }
+
+ private:
+  const plan::ReduceLaunch& launch_;
+  std::map<std::int64_t, std::vector<std::int64_t>> reduced_;  // by result, ascending
+};
+
+}  // namespace
+
+std::unique_ptr<TurnWork> matmul_turn(const Context& context, const plan::Turn& turn, int rank,
+                                      const plan::MatmulLaunch& launch) {
+  return std::make_unique<MatmulTurn>(context, turn, rank, launch);
+}
+
+std::unique_ptr<TurnWork> reduce_turn(const Context& context, const plan::Turn& turn, int rank,
+                                      const plan::ReduceLaunch& launch) {
+  return std::make_unique<ReduceTurn>(context, turn, rank, launch);
+}
+
+}  // namespace coconet::simulate

@@ -1,0 +1,14 @@
+// Turns of matrix products and of reductions over any dims: a step is a row's worth of results.
+#pragma once
+
+#include "coconet/plan/visit.h"
+#include "coconet/simulate/turn_work.h"
+
+namespace coconet::simulate {
+
+std::unique_ptr<TurnWork> matmul_turn(const Context& context, const plan::Turn& turn, int rank,
+                                      const plan::MatmulLaunch& launch);
+std::unique_ptr<TurnWork> reduce_turn(const Context& context, const plan::Turn& turn, int rank,
+                                      const plan::ReduceLaunch& launch);
+
+}  // namespace coconet::simulate

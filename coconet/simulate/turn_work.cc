@@ -1,0 +1,20 @@
+#include "coconet/simulate/turn_work.h"
+
+#include "coconet/simulate/kernel_turn.h"
+#include "coconet/simulate/tensor_turns.h"
+
+namespace coconet::simulate {
+
+std::unique_ptr<TurnWork> work_of(const Context& context, const plan::Turn& turn, int rank) {
+  return std::visit(
+      Overloaded{
+          [&](const plan::Kernel& kernel) -> std::unique_ptr<TurnWork> {
+            return std::make_unique<KernelTurn>(context, turn, rank, kernel);
+          },
+          [&](const plan::MatmulLaunch& m) { return matmul_turn(context, turn, rank, m); },
+          [&](const plan::ReduceLaunch& r) { return reduce_turn(context, turn, rank, r); },
+      },
+      context.bound.plan->launch(turn.launch).work);
+}
+
+}  // namespace coconet::simulate
