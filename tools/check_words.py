@@ -16,7 +16,10 @@ MARKS = [
     (re.compile(r"^(?:<{7}|>{7}|={7})(?: |$)"), "a conflict mark"),
     (re.compile(r"(?i)\bnot (?:yet )?" r"implemented\b"), "a promise; say what is there instead"),
 ]
-COMMENTED_CODE = re.compile(r"^\s*//\s*(?:[\w:<>*&\[\]., ]+\(.*\)|return\b.*|[\w.:]+ = .*);\s*$")
+# `// f(x);`, `// T f(x);`, `// return x;`, `// y = x;`. More words before the bracket are prose;
+# more spaces after the slashes show an example.
+COMMENTED_CODE = re.compile(
+    r"^\s*// ?(?:(?:[\w:<>*&]+ )?[\w:.>\[\]-]+\(.*\)|return\b.*|[\w.:\[\]]+ = .*);\s*$")
 CODE = tree.CPP | {".py", ".sh", ".cmake", ".coco", ".md", ".txt", ".json"}
 NAMES = {"Makefile", "run"}
 
