@@ -2,15 +2,14 @@
 // program, the coordinates on `local` mesh axes and the element's global index, so the mask is the
 // same for any rank count, slice, fusion or backend.
 //
-// Philox4x32-10 of Random123 with
+// Philox4x32-10 (Salmon and others, "Parallel random numbers: as easy as 1, 2, 3"), tested equal to
+// Random123's, whose header alone takes longer to compile than a whole generated kernel, with
 //   key      the 64 bits of mix(mix(seed) ^ mix(site + 1) ^ local), low word first, where mix is
 //            splitmix64's step and local is coordinate_hash of the coordinates
 //   counter  words 0, 1: global element index / 4, low word first; words 2, 3: the call's number
 // An element takes word index mod 4. It is kept if word >= floor(p * 2^32), as a 64-bit comparison.
 // Kept elements are multiplied by f32(1 / (1 - p)). p = 1 gives zeros, p = 0 changes nothing.
 #pragma once
-
-#include <Random123/philox.h>
 
 #include <cstdint>
 
@@ -38,6 +37,30 @@ COCONET_HD constexpr std::uint64_t coordinate_hash(const std::int64_t* coordinat
   return hash;
 }
 
+// Four words of a generator, or its counter.
+struct FourWords {
+  std::uint32_t word[4];
+};
+
+// Ten rounds; each multiplies two words of the counter to 64 bits and mixes the halves with the
+// others and with a key that moves on by a constant.
+COCONET_HD COCONET_INLINE FourWords philox_words(FourWords counter, std::uint64_t key) {
+  std::uint32_t c0 = counter.word[0], c1 = counter.word[1], c2 = counter.word[2],
+                c3 = counter.word[3];
+  std::uint32_t k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t p0 = std::uint64_t{0xd2511f53u} * c0;
+    const std::uint64_t p1 = std::uint64_t{0xcd9e8d57u} * c2;
+    c0 = static_cast<std::uint32_t>(p1 >> 32) ^ c1 ^ k0;
+    c1 = static_cast<std::uint32_t>(p1);
+    c2 = static_cast<std::uint32_t>(p0 >> 32) ^ c3 ^ k1;
+    c3 = static_cast<std::uint32_t>(p0);
+    k0 += 0x9e3779b9u;
+    k1 += 0xbb67ae85u;
+  }
+  return {{c0, c1, c2, c3}};
+}
+
 // Immutable; any number of threads may use one.
 class Dropout {
  public:
@@ -50,17 +73,15 @@ class Dropout {
         scale_(p < 1.0f ? static_cast<float>(1.0 / (1.0 - static_cast<double>(p))) : 0.0f) {}
 
   // The four words of elements 4 * group .. 4 * group + 3.
-  COCONET_HD COCONET_INLINE r123::Philox4x32::ctr_type words_of(std::uint64_t group) const {
-    const r123::Philox4x32::ctr_type counter = {
-        {static_cast<std::uint32_t>(group), static_cast<std::uint32_t>(group >> 32),
-         static_cast<std::uint32_t>(call_), static_cast<std::uint32_t>(call_ >> 32)}};
-    const r123::Philox4x32::key_type key = {
-        {static_cast<std::uint32_t>(key_), static_cast<std::uint32_t>(key_ >> 32)}};
-    return r123::Philox4x32()(counter, key);
+  COCONET_HD COCONET_INLINE FourWords words_of(std::uint64_t group) const {
+    return philox_words(
+        {{static_cast<std::uint32_t>(group), static_cast<std::uint32_t>(group >> 32),
+          static_cast<std::uint32_t>(call_), static_cast<std::uint32_t>(call_ >> 32)}},
+        key_);
   }
 
   COCONET_HD COCONET_INLINE std::uint32_t word(std::uint64_t index) const {
-    return words_of(index / 4)[static_cast<unsigned>(index % 4)];
+    return words_of(index / 4).word[index % 4];
   }
 
   // words[i] = word(first + i): four elements for each Philox call.
@@ -72,8 +93,8 @@ class Dropout {
     const std::uint64_t group = (first + static_cast<std::uint64_t>(i)) / 4;
     const std::int64_t groups = (count - i) / 4;
     for (std::int64_t g = 0; g < groups; ++g) {
-      const auto four = words_of(group + static_cast<std::uint64_t>(g));
-      for (unsigned w = 0; w < 4; ++w) words[i + 4 * g + w] = four[w];
+      const FourWords four = words_of(group + static_cast<std::uint64_t>(g));
+      for (unsigned w = 0; w < 4; ++w) words[i + 4 * g + w] = four.word[w];
     }
     for (i += 4 * groups; i < count; ++i) words[i] = word(first + static_cast<std::uint64_t>(i));
   }

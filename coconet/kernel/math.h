@@ -20,8 +20,6 @@
 // A NaN argument gives a NaN. The bounds of pow stand in kernel/pow.h.
 #pragma once
 
-#include <cmath>
-
 #include "coconet/kernel/bits.h"
 #include "coconet/kernel/polynomials.h"
 
@@ -178,8 +176,13 @@ COCONET_HD COCONET_INLINE F erf(F x) {
 
 // Rounded once, as IEEE 754 says. GCC vectorises loops over it only with -fno-math-errno, which
 // changes no result.
-COCONET_HD COCONET_INLINE float sqrt(float x) { return std::sqrt(x); }
-COCONET_HD COCONET_INLINE double sqrt(double x) { return std::sqrt(x); }
+#ifdef __CUDACC__
+COCONET_HD COCONET_INLINE float sqrt(float x) { return ::sqrtf(x); }
+COCONET_HD COCONET_INLINE double sqrt(double x) { return ::sqrt(x); }
+#else
+COCONET_HD COCONET_INLINE float sqrt(float x) { return __builtin_sqrtf(x); }
+COCONET_HD COCONET_INLINE double sqrt(double x) { return __builtin_sqrt(x); }
+#endif
 
 // 1 / sqrt(x) in two operations, each rounded. rsqrt(+-0) = +-inf.
 template <class F>
