@@ -33,6 +33,7 @@ class Sample {
   NodeId pointwise(PointwiseFn fn, std::vector<NodeId> inputs, const std::string& name = "");
   NodeId literal(double value, DType dtype = f32);
   void output(const std::string& name, NodeId node) { builder_.add_output(name, node); }
+  const TensorType& type(NodeId id) const { return builder_.type(id); }
 
   Setting setting;
 
