@@ -201,8 +201,7 @@ const std::vector<Verb>& verbs() {
   static const std::vector<Verb> kVerbs = {
       {"split",
        "split(all_reduce [, slice] [, rs_ag | reduce_broadcast | hierarchical])",
-       "the parts in order: reduce_scatter and all_gather; reduce and broadcast; or "
-       "reduce_scatter, all_reduce and all_gather",
+       "the parts in order, as the reduce_scatter and the all_gather",
        {"rs_ag", "reduce_broadcast", "hierarchical"},
        checked<apply_split>},
       {"distribute",

@@ -1,0 +1,175 @@
+// What fuse and overlap refuse, and in which words.
+#include <gtest/gtest.h>
+
+#include "tests/error/schedule_refusals.h"
+
+namespace coconet {
+namespace {
+
+using fixture::expect_step_refused;
+using fixture::kAdam;
+using fixture::kTail;
+
+const std::string kMoved = "rs, ag = split(total) body, gather = reorder(ag, [drop, out]) ";
+const std::string kAdamMoved =
+    "rs, ag = split(total) body, gm, gp = reorder(ag, [m2, u, nu, p2]) as_slice(m) dead(gm) ";
+
+std::string pointwise(const std::string& statements) {
+  return "mesh world(tp) dim B, S, H, N program p(x: f32[B,S,H], y: f32[B,S,H], w: f32[H,H], "
+         "g: f32[B,S,H] local, h: f32[B,S,H] local, v: f32[N], state m: f32[B,S,H]) {" +
+         statements + "}";
+}
+
+TEST(FuseRefuses, AWholeAllReduce) {
+  expect_step_refused(kTail, "fuse(total, drop)",
+                      {"`total` is a whole all_reduce; split it first"});
+  expect_step_refused(kTail, "red, all = split(total, reduce_broadcast) fuse(red, all)",
+                      {"`red` is reduce", "reduce_scatter and all_gather"});
+}
+
+TEST(FuseRefuses, TheWrongOrder) {
+  expect_step_refused(
+      kTail, kMoved + "fuse(gather, body, rs)",
+      {"wrong order: `gather` depends on", "prologue, reduce_scatter, body, gathers"});
+  expect_step_refused(kTail, kMoved + "fuse(body, rs, gather)", {"wrong order", "depends on `rs`"});
+  expect_step_refused(kTail, "rs, ag = split(total) fuse(rs, ag, drop)",
+                      {"wrong order: '+' in drop reads `ag`, but gathers come last"});
+}
+
+TEST(FuseRefuses, AnOpenRegionOrACycle) {
+  expect_step_refused(
+      kTail, kMoved + "fuse(rs, out', gather)",
+      {"the region is open: the path `rs` -> `drop'` -> `out'`", "fuse `drop'` as well"});
+  expect_step_refused(pointwise("a = x + y b = matmul(a, w) c = a + b return c"), "fuse(a, c)",
+                      {"the path `a` -> `b` -> `c`"});
+  expect_step_refused(pointwise("a = x + y b = x * y c = a + y d = b + c e = b * b return d, e, c"),
+                      "one = fuse(a, d) ", {"`c`"});
+  // Two groups that would each have to run before the other.
+  expect_step_refused(pointwise("a = x + y b = x * y c = a * x d = b * x return c, d"),
+                      "one = fuse(a, d) fuse(b, c)", {"a cycle with another group"});
+}
+
+TEST(FuseRefuses, UseAfterUpdate) {
+  // `late` reads the old m after the group, which would overwrite it.
+  expect_step_refused(
+      pointwise("a = x + y m2 = update(m, a) b = matmul(a, w) late = b + m return late"),
+      "fuse(a, m2)", {"use after update: `late` reads the old value of `m`", "leave `m2` out"});
+}
+
+TEST(FuseRefuses, OtherIterationSpaces) {
+  expect_step_refused(pointwise("a = x + y b = v + v return a, b"), "fuse(a, b)",
+                      {"two iteration spaces: `b` runs over [N], the others over [B,S,H]"});
+  expect_step_refused(pointwise("a = sum(x, [2]) b = sum(x, [1, 2]) c = x + a + b return c"),
+                      "fuse(a, b, c)", {"two iteration spaces: `b` reduces rows of dims from 1"});
+  expect_step_refused(pointwise("a = sum(x, [1]) c = x + a return c"), "fuse(a, c)",
+                      {"only row reductions fuse"});
+  expect_step_refused(kTail, kMoved + "fuse(rs, body, gather, w)", {"`w` is an input"});
+  expect_step_refused(pointwise("t = all_reduce(g, +) u = shard(x, (0)) z = u + u return t, z"),
+                      "rs, ag = split(t, (1)) fuse(rs, z)",
+                      {"`z` runs over [B,S,H] sliced(0)", "sliced as its reduce_scatter is"});
+  expect_step_refused(pointwise("u = shard(x, (0)) w2 = shard(x, (1)) a = all_gather(u) "
+                                "z = w2 + w2 return z, a"),
+                      "fuse(u, z, a)", {"as its gather's operand is"});
+}
+
+TEST(FuseRefuses, WhatNeedsTheWholeTensorOrIsALaunchOfItsOwn) {
+  expect_step_refused(kTail, kMoved + "fuse(layer, rs)",
+                      {"`layer` is matmul", "must be pointwise"});
+  expect_step_refused(pointwise("a = x + y b = matmul(a, w) return b"), "fuse(a, b)",
+                      {"`b` is a matmul, a launch of its own", "overlap"});
+  expect_step_refused(pointwise("a = x + y b = norm(a) return b"), "fuse(a, b)",
+                      {"`b` needs the whole tensor"});
+  expect_step_refused(kAdam, kAdamMoved + "fuse(u', nu')",
+                      {"needs the blocks of every rank", "add its reduce_scatter or gather"});
+}
+
+TEST(FuseRefuses, TwoReduceScatters) {
+  expect_step_refused(pointwise("s = all_reduce(g, +) t = all_reduce(h, +) u = s + t return u"),
+                      "a, ag = split(s, (0)) b, bg = split(t, (0)) fuse(a, b)",
+                      {"two reduce_scatters, `a` and `b`"});
+}
+
+TEST(FuseRefuses, GathersOfOtherAxes) {
+  expect_step_refused(
+      "mesh world(dp, tp) dim N, H program p(g: f32[N,H] local@dp sliced(1)@tp) {"
+      "t = all_reduce(g, +)@dp u = all_gather(t)@tp v = u + u return v }",
+      "rs, ag = split(t, (0)) body, back = reorder(ag, [u]) fuse(rs, body)",
+      {"gathers over other mesh axes than `rs`"});
+}
+
+TEST(FuseRefuses, APrologueThatIsReadElsewhere) {
+  expect_step_refused(pointwise("a = g + g t = all_reduce(a, +) z = a * a return t, z"),
+                      "rs, ag = split(t, (0)) fuse(a, rs)",
+                      {"reads `a` outside the group", "never stored"});
+}
+
+TEST(FuseRefuses, PartsOutsideTheGroup) {
+  expect_step_refused(kTail, kMoved + "fuse(rs, drop', gather)",
+                      {"`gather` gathers `out'`, which is not in the group"});
+  expect_step_refused(pointwise("a = x + y m2 = update(m, a) return m2"), "fuse(m2)",
+                      {"`m2` stores `a`, which is not in the group"});
+  expect_step_refused(kTail, kMoved + "ar = fuse(rs, body) fuse(body, gather)",
+                      {"is in the group `ar` already", "give all parts to one fuse"});
+  expect_step_refused(kTail, kMoved + "ar = fuse(rs, body) fuse(ar, gather)",
+                      {"`ar` is a group already"});
+  expect_step_refused(kTail, kMoved + "fuse(rs, body, body)", {"is given twice"});
+  expect_step_refused(kTail, "fuse()", {"it takes"});
+  expect_step_refused(kTail, "fuse((0))", {"must be a name or a list of names"});
+  expect_step_refused(
+      "mesh world(tp) program p(scalar a: f32, scalar b: f32) { c = a + b d = c * b return d }",
+      "fuse(c, d)", {"all of it is scalar"});
+}
+
+TEST(OverlapRefuses, ChunksOfAMatmulThatAreNotRows) {
+  expect_step_refused(kTail, "rs, ag = split(total, (*)) overlap(layer, rs)",
+                      {"`layer` is a matmul, which makes chunks of rows", "cut along (*)",
+                       "split with a row slice (0..1) instead"});
+  expect_step_refused(kTail, "rs, ag = split(total, (2)) overlap(layer, rs)",
+                      {"split with a row slice (0..1) instead"});
+}
+
+TEST(OverlapRefuses, ANormInTheMiddle) {
+  expect_step_refused(kAdam, kAdamMoved + "ar = fuse(rs, body, gp) grad = fuse(ar)", {"group"});
+  expect_step_refused(kAdam, kAdamMoved + "overlap(u', nu', p2')",
+                      {"needs all chunks, so it may only come last"});
+  expect_step_refused(pointwise("a = g + g t = all_reduce(a, +) z = t / norm(t) return z"),
+                      "rs, ag = split(t, (*)) body, gz = reorder(ag, [z]) "
+                      "ar = fuse(rs, body, gz) overlap(a, ar)",
+                      {"'block_squares' in z' needs all chunks, so it may only come last"});
+}
+
+TEST(OverlapRefuses, WhatIsNoChain) {
+  expect_step_refused(kTail, kMoved + "overlap(rs, layer)", {"wrong order: `rs` reads `layer`"});
+  expect_step_refused(kTail, kMoved + "overlap(layer, gather)",
+                      {"`gather` reads nothing of `layer`"});
+  expect_step_refused(kTail, kMoved + "overlap(layer)", {"it takes 2"});
+  expect_step_refused(kTail, kMoved + "overlap(layer, layer)", {"is given twice"});
+  expect_step_refused(kTail, kMoved + "overlap(x, layer)", {"`x` is an input"});
+  expect_step_refused(kTail, kMoved + "overlap(rs, body)",
+                      {"`body` is a body of several operations; fuse it"});
+  expect_step_refused(kTail, kMoved + "overlap(layer, (0))", {"operations and groups by name"});
+}
+
+TEST(OverlapRefuses, WhatIsGroupedOrNotClosed) {
+  expect_step_refused(kTail, kMoved + "ar = fuse(rs, body, gather) overlap(layer, rs)",
+                      {"`rs` is in the group `ar`; overlap the group"});
+  expect_step_refused(
+      kTail, kMoved + "ar = fuse(rs, body, gather) both = overlap(layer, ar) overlap(layer, ar)",
+      {"`layer` is in the group `both`"});
+  expect_step_refused(pointwise("a = matmul(x, w) b = a * y c = a + b return c"), "overlap(a, c)",
+                      {"not closed", "`a` -> `b` -> `c`"});
+}
+
+TEST(OverlapRefuses, OtherSlicesAndRoots) {
+  expect_step_refused(kTail, "red, all = split(total, reduce_broadcast) overlap(layer, red)",
+                      {"`red` is reduce, which has no slices"});
+  expect_step_refused(
+      "mesh world(tp) dim N program p(x: f32[N,N] sliced(0)) {"
+      "a = all_gather(x) b = shard(a, (1)) c = all_gather(b) return c }",
+      "overlap(a, b, c)", {"`b` is over slices (1), but the chunks are cut along (0)"});
+  expect_step_refused(pointwise("a = matmul(w, w) b = matmul(x, a) return b"), "overlap(a, b)",
+                      {"matmul"});
+}
+
+}  // namespace
+}  // namespace coconet
