@@ -1,0 +1,29 @@
+// A scheduled graph made ready to run: its plan, the C++ of the plan, and the library made of that.
+#pragma once
+
+#include <string>
+
+#include "coconet/plan/from_schedule.h"
+#include "coconet/runtime/toolchain.h"
+
+namespace coconet::execute {
+
+class Compiled {
+ public:
+  // UserError for a graph that no plan expresses, and what Toolchain::compile throws.
+  Compiled(const Graph& graph, const plan::PlanOptions& options,
+           const runtime::Toolchain& toolchain);
+
+  const plan::Plan& plan() const { return plan_; }
+  std::uint64_t plan_hash() const { return plan_hash_; }
+  const std::string& source() const { return source_; }
+  const runtime::CompiledLibrary& library() const { return library_; }
+
+ private:
+  plan::Plan plan_;
+  std::uint64_t plan_hash_;
+  std::string source_;
+  runtime::CompiledLibrary library_;
+};
+
+}  // namespace coconet::execute

@@ -1,0 +1,237 @@
+#include "coconet/execute/run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "coconet/interp/global_tensor.h"
+#include "coconet/interp/scalar.h"
+#include "coconet/plan/bind.h"
+#include "coconet/runtime/buffers.h"
+#include "coconet/runtime/content_hash.h"
+#include "coconet/runtime/module.h"
+#include "coconet/runtime/shared_bytes.h"
+
+namespace coconet::execute {
+namespace {
+
+using interp::Pieces;
+using plan::Buffer;
+using plan::BufferRole;
+
+// A buffer whose value at the end of call 0 the caller gets.
+struct Returned {
+  std::string name;
+  int buffer;
+  bool storage;  // an updated state or input, not an output
+};
+
+// One run of a plan: what is the same for all ranks.
+class Job {
+ public:
+  Job(const Compiled& compiled, const RunRequest& request)
+      : compiled_(compiled),
+        request_(request),
+        bound_(plan::bind(compiled.plan(), request.setting.sizes, request.setting.mesh,
+                          request.chunks)),
+        module_(compiled.library().path, compiled.plan_hash()),
+        ranks_(request.setting.mesh.ranks()) {
+    find_inputs();
+    find_slots();
+    find_returned();
+    find_dims();
+  }
+
+  RunResult run() {
+    const std::size_t times = sizeof(double) * request_.repeat * ranks_;
+    std::size_t bytes = times;
+    for (const Returned& returned : returned_) bytes += bytes_of(returned.buffer) * ranks_;
+    results_.emplace(bytes);
+    runtime::LaunchOptions options;
+    options.ranks = ranks_;
+    options.kind = request_.kind;
+    options.data_bytes = runtime::symmetric_bytes(slots_);
+    options.plan_hash = compiled_.plan_hash();
+    options.communicator.timeout = request_.timeout;
+    options.join_timeout =
+        std::min<std::chrono::milliseconds>(request_.timeout, options.join_timeout);
+    runtime::run_ranks(options, [this](runtime::Communicator& c) { run_rank(c); });
+    return collect();
+  }
+
+ private:
+  const plan::Plan& plan() const { return compiled_.plan(); }
+  std::size_t bytes_of(int buffer) const { return bound_.buffers[buffer].bytes; }
+
+  void find_inputs() {
+    for (int b = 0; b < static_cast<int>(plan().buffers.size()); ++b) {
+      const Buffer& buffer = plan().buffers[b];
+      if (buffer.role == BufferRole::temporary) continue;
+      const auto given = request_.inputs.find(buffer.name);
+      if (given != request_.inputs.end()) {
+        interp::check_pieces(buffer.type, request_.setting, given->second, buffer.name);
+        inputs_[b] = given->second;
+      } else {
+        inputs_[b] = Pieces(ranks_, default_of(buffer));
+      }
+    }
+  }
+
+  interp::Bytes default_of(const Buffer& buffer) const {
+    const Graph& graph = plan().graph;
+    const auto& input = std::get<Input>(graph.node(graph.find(buffer.name)).op);
+    if (!input.default_value) {
+      throw UserError(ErrorKind::data,
+                      "no value for input " + buffer.name + ": " + buffer.type.text(graph.mesh()));
+    }
+    const DTypeKind kind = buffer.type.dtype.kind;
+    interp::Bytes out(size_of(kind));
+    interp::store(interp::cast(interp::scalar(*input.default_value), kind), out.data(), 0);
+    return out;
+  }
+
+  // Buffers of one slot share memory; a slot is what the runtime places.
+  void find_slots() {
+    int count = 0;
+    for (const Buffer& buffer : plan().buffers) count = std::max(count, buffer.slot + 1);
+    slots_.resize(count);
+    for (std::size_t b = 0; b < plan().buffers.size(); ++b) {
+      runtime::BufferNeed& need = slots_[plan().buffers[b].slot];
+      need.bytes = std::max(need.bytes, bound_.buffers[b].bytes);
+      need.symmetric = need.symmetric || plan().buffers[b].symmetric;
+    }
+  }
+
+  void find_returned() {
+    for (const plan::PlanOutput& output : plan().outputs) {
+      returned_.push_back({output.name, output.buffer.index, false});
+    }
+    for (const Node& node : plan().graph.nodes()) {
+      if (!std::holds_alternative<Update>(node.op)) continue;
+      const std::string& name = plan().graph.node(node.inputs[0]).name;
+      returned_.push_back({name, plan().parameter(name).index, true});
+    }
+  }
+
+  void find_dims() {
+    for (const std::string& name : plan().graph.header().dims) {
+      const auto size = request_.setting.sizes.find(name);
+      dims_.push_back(size == request_.setting.sizes.end() ? 0 : size->second);
+    }
+  }
+
+  void fill(const runtime::Buffers& buffers, int rank) const {
+    for (const auto& [b, pieces] : inputs_) {
+      const auto own = buffers.own(plan().buffers[b].slot);
+      if (!pieces[rank].empty()) std::memcpy(own.data(), pieces[rank].data(), pieces[rank].size());
+    }
+  }
+
+  // Of the inputs that every rank of the mesh must hold the same.
+  std::uint64_t inputs_hash(int rank) const {
+    runtime::ContentHash hash;
+    for (const auto& [b, pieces] : inputs_) {
+      if (!plan().buffers[b].type.layout.all_replicated()) continue;
+      hash.add({reinterpret_cast<const char*>(pieces[rank].data()), pieces[rank].size()});
+    }
+    const std::uint64_t value = std::stoull(hash.hex().substr(0, 16), nullptr, 16);
+    return std::max<std::uint64_t>(1, value);  // 0 means not checked
+  }
+
+  std::string launch_text(int launch) const {
+    if (launch < 0 || launch >= static_cast<int>(plan().launches.size())) return "the end";
+    const plan::Launch& at = plan().launches[launch];
+    return at.where.known() ? at.name + " at " + at.where.text() : at.name;
+  }
+
+  void run_rank(runtime::Communicator& communicator) {
+    const int rank = communicator.rank();
+    communicator.describe_launches([this](int launch) { return launch_text(launch); });
+    const runtime::Buffers buffers(communicator, slots_);
+    std::vector<void*> addresses;
+    for (const Buffer& buffer : plan().buffers) {
+      const auto slot = buffers.addresses().subspan(std::size_t(buffer.slot) * ranks_, ranks_);
+      addresses.insert(addresses.end(), slot.begin(), slot.end());
+    }
+    runtime::CallArguments arguments{.mesh_sizes = request_.setting.mesh.sizes,
+                                     .dims = dims_,
+                                     .knobs = bound_.knobs,
+                                     .seed = request_.setting.seed,
+                                     .inputs_hash = 0,
+                                     .address = addresses};
+    const std::span<double> times = results_->as<double>();
+    for (int call = 0; call < request_.repeat; ++call) {
+      fill(buffers, rank);
+      arguments.inputs_hash = call == 0 && request_.check_inputs ? inputs_hash(rank) : 0;
+      communicator.barrier("inputs of call " + std::to_string(call));
+      const auto begin = std::chrono::steady_clock::now();
+      runtime::run_call(communicator, module_.module(), arguments);
+      const std::chrono::duration<double, std::micro> took =
+          std::chrono::steady_clock::now() - begin;
+      times[std::size_t(call) * ranks_ + rank] = took.count();
+      if (call == 0) give_back(buffers, rank);
+    }
+  }
+
+  // Where rank `rank`'s value of a returned buffer stands in the shared results.
+  std::byte* place_of(std::size_t returned, int rank) const {
+    std::size_t at = sizeof(double) * request_.repeat * ranks_;
+    for (std::size_t r = 0; r < returned; ++r) at += bytes_of(returned_[r].buffer) * ranks_;
+    return results_->bytes().data() + at + bytes_of(returned_[returned].buffer) * rank;
+  }
+
+  std::size_t held_bytes(int buffer, int rank) const {
+    const TensorType& type = plan().buffers[buffer].type;
+    return bound_.piece(type, rank).count() * size_of(type.dtype.kind);
+  }
+
+  void give_back(const runtime::Buffers& buffers, int rank) const {
+    for (std::size_t r = 0; r < returned_.size(); ++r) {
+      const int b = returned_[r].buffer;
+      const std::size_t bytes = held_bytes(b, rank);
+      if (bytes == 0) continue;
+      std::memcpy(place_of(r, rank), buffers.own(plan().buffers[b].slot).data(), bytes);
+    }
+  }
+
+  RunResult collect() const {
+    RunResult out;
+    for (std::size_t r = 0; r < returned_.size(); ++r) {
+      Pieces pieces;
+      for (int rank = 0; rank < ranks_; ++rank) {
+        const std::byte* from = place_of(r, rank);
+        pieces.emplace_back(from, from + held_bytes(returned_[r].buffer, rank));
+      }
+      (returned_[r].storage ? out.storage : out.outputs)[returned_[r].name] = std::move(pieces);
+    }
+    const std::span<const double> times = results_->as<double>();
+    for (int call = 0; call < request_.repeat; ++call) {
+      const auto begin = times.begin() + std::size_t(call) * ranks_;
+      out.microseconds.emplace_back(begin, begin + ranks_);
+    }
+    return out;
+  }
+
+  const Compiled& compiled_;
+  const RunRequest& request_;
+  plan::BoundPlan bound_;
+  runtime::LoadedModule module_;
+  int ranks_;
+  std::map<int, Pieces> inputs_;  // by buffer
+  std::vector<runtime::BufferNeed> slots_;
+  std::vector<Returned> returned_;
+  std::vector<std::int64_t> dims_;
+  std::optional<runtime::SharedBytes> results_;
+};
+
+}  // namespace
+
+RunResult run(const Compiled& compiled, const RunRequest& request) {
+  if (request.repeat < 1) {
+    throw UserError(ErrorKind::usage, "a run has at least 1 call; found a repeat of " +
+                                          std::to_string(request.repeat));
+  }
+  return Job(compiled, request).run();
+}
+
+}  // namespace coconet::execute
