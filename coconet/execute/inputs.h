@@ -1,0 +1,45 @@
+// The inputs of a run: from files, from the command line, drawn from the seed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "coconet/graph/graph.h"
+#include "coconet/interp/interpreter.h"
+#include "coconet/io/tensor_data.h"
+
+namespace coconet::execute {
+
+// Global tensors by input name, as files hold them: a local or partial axis has a leading dim of
+// its size, in mesh order (io/distribute.h).
+using GlobalTensors = std::map<std::string, TensorData>;
+
+// The dtype parameters as the given tensors and `wanted` bind them. UserError(data) if two
+// disagree, or a tensor's dtype is not the one declared.
+std::map<std::string, DTypeKind> bind_dtypes(const Graph& graph, const GlobalTensors& given,
+                                             const std::map<std::string, DTypeKind>& wanted);
+
+// The sizes of the dims: `wanted`, and what the shapes of the given tensors say. UserError(data)
+// that names tensor, dim, found and needed if they disagree or a dim has no size.
+Sizes bind_dims(const Graph& graph, const GlobalTensors& given, const MeshSizes& mesh,
+                const Sizes& wanted);
+
+// Draws every tensor and state that is not given: uniform in [-1, 1) (states in [0, 1), integers
+// 0..9) by seed, name and element index, so alike for any rank count. Scalars with a default get
+// it. UserError(data) for a scalar with neither value nor default.
+void draw_missing(const Graph& graph, const interp::Setting& setting, GlobalTensors& given);
+
+// Each rank's piece of every input, by the layouts of `graph` (a schedule may have changed those of
+// states).
+std::map<std::string, interp::Pieces> distribute(const Graph& graph, const GlobalTensors& given,
+                                                 const interp::Setting& setting);
+
+// The global tensor of a value of this type, as a file would hold it.
+TensorData gather(const TensorType& type, const interp::Pieces& pieces,
+                  const interp::Setting& setting);
+
+// The value of a scalar input as typed.
+TensorData scalar_tensor(DTypeKind kind, double value);
+
+}  // namespace coconet::execute
