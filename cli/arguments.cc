@@ -1,0 +1,87 @@
+#include "cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "coconet/base/error.h"
+
+namespace coconet::cli {
+
+void add_file_options(CLI::App& app, FileArguments& arguments) {
+  app.add_option("file", arguments.file, "the .coco file")->required();
+  app.add_option("--program", arguments.program, "which program of the file");
+  app.add_option("--dtype", arguments.dtypes, "binds a dtype parameter, as T=f32")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
+void add_run_options(CLI::App& app, RunArguments& arguments) {
+  add_file_options(app, arguments.file);
+  const auto list = [&](const char* name, std::vector<std::string>& to, const char* help) {
+    app.add_option(name, to, help)->delimiter(',')->allow_extra_args(false);
+  };
+  app.add_option("--schedule", arguments.file.schedule,
+                 "a schedule of the file; none: unscheduled");
+  app.add_option("--ranks", arguments.ranks, "how many ranks, on a mesh of one axis");
+  list("--mesh", arguments.mesh, "the size of each axis, as pp=2,tp=2");
+  list("--dim", arguments.dims, "sizes of dims, as B=8,S=128");
+  list("--scalar", arguments.scalars, "values of scalars, as lr=1e-3");
+  app.add_option("--in", arguments.inputs,
+                 "FILE.safetensors: every input of a name in it; or x=FILE.npy, "
+                 "x=FILE.safetensors:NAME[0:2]")
+      ->allow_extra_args(false);
+  app.add_option("--out", arguments.out, "a folder for each output and state, as a global tensor");
+  app.add_option("--want", arguments.wants,
+                 "out=FILE[:NAME]: the value an output or state must have")
+      ->allow_extra_args(false);
+  app.add_option("--bound", arguments.bounds,
+                 "ABS[,REL] for the --want before it: |got - want| <= ABS + REL |want|")
+      ->allow_extra_args(false);
+  app.add_option("--chunks", arguments.chunks, "chunks of each overlapped group")->delimiter(',');
+  app.add_option("--seed", arguments.seed, "of dropout and of inputs that are not given");
+  app.add_option("--repeat", arguments.repeat, "calls to time, each from the same inputs");
+  app.add_option("--timeout", arguments.timeout, "seconds to wait for a living rank");
+  app.add_flag("--verify", arguments.verify,
+               "compare with the interpreter and with the unscheduled program");
+  app.add_flag("--threads", arguments.threads, "ranks as threads instead of processes");
+  app.add_flag("--json", arguments.json, "one JSON object on stdout");
+}
+
+std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std::string>& parts,
+                                                          const std::string& option) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::string& part : parts) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
+      throw UserError(ErrorKind::usage, option + " takes NAME=VALUE; found '" + part + "'");
+    }
+    const std::string name = part.substr(0, equals);
+    for (const auto& [other, value] : out) {
+      if (other == name) {
+        throw UserError(ErrorKind::usage, option + " gives " + name + " twice");
+      }
+    }
+    out.emplace_back(name, part.substr(equals + 1));
+  }
+  return out;
+}
+
+std::int64_t integer_of(const std::string& text, const std::string& what) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    throw UserError(ErrorKind::usage, what + " must be a whole number; found '" + text + "'");
+  }
+  return value;
+}
+
+double number_of(const std::string& text, const std::string& what) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    throw UserError(ErrorKind::usage, what + " must be a number; found '" + text + "'");
+  }
+  return value;
+}
+
+}  // namespace coconet::cli

@@ -1,0 +1,48 @@
+// What the subcommands take from the command line, as typed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace coconet::cli {
+
+// The file, and which program and schedule of it.
+struct FileArguments {
+  std::string file;
+  std::string program;              // "": the only one
+  std::string schedule;             // "": unscheduled
+  std::vector<std::string> dtypes;  // "T=f32"
+};
+void add_file_options(CLI::App& app, FileArguments& arguments);
+
+struct RunArguments {
+  FileArguments file;
+  int ranks = 0;                     // of a mesh of one axis
+  std::vector<std::string> mesh;     // "pp=2"
+  std::vector<std::string> dims;     // "B=8"
+  std::vector<std::string> scalars;  // "lr=1e-3"
+  std::vector<std::string> inputs;   // "FILE.safetensors" or "x=FILE..."
+  std::vector<std::string> wants;    // "out=FILE[:name]"
+  std::vector<std::string> bounds;   // "ABS[,REL]", one for each --want, or one for all
+  std::vector<std::int64_t> chunks;
+  std::string out;
+  std::uint64_t seed = 0;
+  int repeat = 1;
+  double timeout = 1800;  // seconds
+  bool verify = false, threads = false, json = false;
+};
+void add_run_options(CLI::App& app, RunArguments& arguments);
+
+// "B=8,S=128" and repeated options alike: name and value of each. UserError(usage) for a part
+// without '='.
+std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std::string>& parts,
+                                                          const std::string& option);
+std::int64_t integer_of(const std::string& text, const std::string& what);
+double number_of(const std::string& text, const std::string& what);
+
+}  // namespace coconet::cli

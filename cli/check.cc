@@ -1,0 +1,63 @@
+// coconet check FILE [--plan]: parse and type-check, apply every schedule, print the typed program.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.h"
+#include "coconet/base/error.h"
+#include "coconet/graph/print.h"
+#include "coconet/graph/rebind.h"
+#include "coconet/plan/from_schedule.h"
+
+namespace coconet::cli {
+namespace {
+
+struct CheckArguments {
+  FileArguments file;
+  bool plan = false;
+};
+
+// Programs print with types; a schedule that does not apply is an error, and all of them are
+// reported.
+int check_file(const CheckArguments& arguments, Context& context) {
+  const File file = load(arguments.file, context);
+  std::vector<UserError> errors;
+  std::string out;
+  for (const Graph& program : file.programs) {
+    const std::string& name = program.header().program;
+    if (!arguments.file.program.empty() && name != arguments.file.program) continue;
+    const Graph graph = rebind_dtypes(program, dtypes_of(arguments.file));
+    out += print(graph, true) + "\n";
+    if (arguments.plan) out += plan::print(plan::from_schedule(graph)) + "\n";
+    for (const Schedule& schedule : file.schedules) {
+      if (schedule.program != name) continue;
+      try {
+        const Applied applied = scheduled(graph, file, schedule.name);
+        const plan::Plan plan = plan::from_schedule(applied.graph, {.schedule = schedule.name});
+        out += "# schedule " + schedule.name + ": " + std::to_string(schedule.steps.size()) +
+               " steps, " + std::to_string(plan.launches.size()) + " kernels, " +
+               (applied.exactness == Exactness::exact ? "exact" : "reassociates") + "\n";
+        if (arguments.plan) out += plan::print(plan) + "\n";
+      } catch (const UserError& error) {
+        errors.push_back(error.at(schedule.where));
+      }
+    }
+  }
+  if (!errors.empty()) throw UserErrors(std::move(errors));
+  std::fputs(out.c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Command& chosen) {
+  CLI::App* command = app.add_subcommand("check", "parse and type-check; print the typed program");
+  auto arguments = std::make_shared<CheckArguments>();
+  add_file_options(*command, arguments->file);
+  command->add_flag("--plan", arguments->plan, "print the plan of each schedule too");
+  command->callback([arguments, &chosen] {
+    chosen = [arguments](Context& context) { return check_file(*arguments, context); };
+  });
+}
+
+}  // namespace coconet::cli

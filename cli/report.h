@@ -1,0 +1,42 @@
+// What a run found, as a table for people or as JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/want.h"
+#include "coconet/execute/verify.h"
+
+namespace coconet::cli {
+
+struct OutputReport {
+  std::string name;
+  TensorType type;
+  TensorData value;  // the global tensor
+  bool storage = false;
+  std::optional<execute::OutputCheck> check;  // with --verify
+  std::optional<bool> within_bound;           // with --verify: of the operations that make it
+  std::optional<WantResult> want;
+};
+
+struct Report {
+  std::string program, schedule;
+  Mesh mesh;
+  interp::Setting setting;
+  std::vector<OutputReport> outputs;
+  std::string first_outside;                  // the operation that left its bound
+  std::vector<double> microseconds;           // by call, of the slowest rank
+  std::vector<double> microseconds_of_ranks;  // by rank, its median
+  int kernels = 0;
+  std::int64_t bytes_sent = 0;
+  double compile_milliseconds = 0;
+
+  bool good() const;  // every --verify and --want holds
+};
+
+double median(std::vector<double> values);
+std::string text_of(const Report& report);
+std::string json_of(const Report& report);
+
+}  // namespace coconet::cli
