@@ -204,7 +204,7 @@ class Mover {
   std::optional<TensorType> gathered_like(const TensorType& type) const {
     for (NodeId gather : match_.gathers) {
       if (graph_.node(gather).type.shape == type.shape) {
-        return rebuild_.type(moved_[gather.index]);
+        return graph_.node(graph_.node(gather).inputs[0]).type;
       }
     }
     return std::nullopt;
