@@ -1,17 +1,27 @@
 // The interface between a generated module and the runtime that calls it: plain data, no
 // dependencies.
 //
-// A module performs the steps of one plan for one rank. All ranks of a job perform the same steps
-// in the same order; step numbers begin at 1 (0 is "has entered the call"). Each rank publishes how
+// A module performs the ticks of one plan for one rank. All ranks of a job perform the same ticks
+// in the same order; tick numbers begin at 1 (0 is "has entered the call"). Each rank publishes how
 // far it is in one monotone counter, its *progress*.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 namespace coconet::kernel {
 
 inline constexpr std::uint32_t kAbiVersion = 1;
+
+// A rank's progress, in memory that all ranks see. The builtins instead of std::atomic keep
+// generated modules quick to compile.
+class Counter {
+ public:
+  std::uint64_t load() const { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
+  void store(std::uint64_t value) { __atomic_store_n(&value_, value, __ATOMIC_RELEASE); }
+
+ private:
+  std::uint64_t value_;
+};
 
 // Status of a call; everything but kOk has its message on the communicator.
 enum Status : int { kOk = 0, kFailed = 1 };
@@ -47,16 +57,16 @@ struct Call {
   // buffer of another rank.
   void* const* address = nullptr;
 
-  // progress[q]: the counter of rank q. Counts all entries and steps of all calls; this call's step
+  // progress[q]: the counter of rank q. Counts all entries and ticks of all calls; this call's tick
   // s is reached when *progress[q] >= base + s. Every rank has entered before any rank runs, so a
-  // wait for step 0 is never needed.
-  std::atomic<std::uint64_t>* const* progress = nullptr;
+  // wait for tick 0 is never needed.
+  Counter* const* progress = nullptr;
   std::uint64_t base = 0;
 
   // Called when a wait does not succeed at once: waits until *progress[peer] >= target. Not kOk:
-  // the call must return kFailed at once. `step` is the waiting step and `launch` its launch, for
+  // the call must return kFailed at once. `tick` is the waiting tick and `launch` its launch, for
   // reports.
-  Status (*wait_slow)(void* runtime, int peer, std::uint64_t target, int step,
+  Status (*wait_slow)(void* runtime, int peer, std::uint64_t target, int tick,
                       int launch) = nullptr;
   Status (*matmul)(void* runtime, const MatmulCall&) = nullptr;
   // Records why the call fails, for the user; gives kFailed.
@@ -64,18 +74,17 @@ struct Call {
   void* runtime = nullptr;
 };
 
-// This call's step `step` of rank `peer` has been performed when this returns kOk.
-inline Status wait(const Call& call, int peer, std::int64_t on_step, int step, int launch) {
-  const std::uint64_t target = call.base + static_cast<std::uint64_t>(on_step);
-  if (call.progress[peer]->load(std::memory_order_acquire) >= target) return kOk;
-  return call.wait_slow(call.runtime, peer, target, step, launch);
+// This call's tick `tick` of rank `peer` has been performed when this returns kOk.
+inline Status wait(const Call& call, int peer, std::int64_t on_tick, int tick, int launch) {
+  const std::uint64_t target = call.base + static_cast<std::uint64_t>(on_tick);
+  if (call.progress[peer]->load() >= target) return kOk;
+  return call.wait_slow(call.runtime, peer, target, tick, launch);
 }
 
-// Publishes that this rank has performed `step` of this call: everything it wrote before is visible
+// Publishes that this rank has performed `tick` of this call: everything it wrote before is visible
 // to a rank that waited for it.
-inline void signal(const Call& call, std::int64_t step) {
-  call.progress[call.rank]->store(call.base + static_cast<std::uint64_t>(step),
-                                  std::memory_order_release);
+inline void signal(const Call& call, std::int64_t tick) {
+  call.progress[call.rank]->store(call.base + static_cast<std::uint64_t>(tick));
 }
 
 // What the shared library of a module exports under the C name `coconet_module`.
@@ -83,8 +92,8 @@ struct Module {
   std::uint32_t abi_version = kAbiVersion;
   std::uint64_t plan_hash = 0;
   int buffers = 0;
-  // Performs all steps; *steps receives their number, the same on every rank.
-  Status (*run)(const Call&, std::int64_t* steps) = nullptr;
+  // Performs all ticks; *ticks receives their number, the same on every rank.
+  Status (*run)(const Call&, std::int64_t* ticks) = nullptr;
 };
 
 }  // namespace coconet::kernel

@@ -5,6 +5,9 @@
 
 namespace coconet::kernel {
 
+inline std::int64_t smaller(std::int64_t a, std::int64_t b) { return b < a ? b : a; }
+inline std::int64_t larger(std::int64_t a, std::int64_t b) { return a < b ? b : a; }
+
 struct Cut {
   std::int64_t begin = 0;
   std::int64_t count = 0;
@@ -15,8 +18,8 @@ struct Cut {
 inline Cut cut(std::int64_t total, int parts, int part, std::int64_t grain = 1) {
   const std::int64_t grains = total / grain + (total % grain != 0);
   const std::int64_t each = (grains / parts + (grains % parts != 0)) * grain;
-  const std::int64_t begin = each * part < total ? each * part : total;
-  return {begin, each < total - begin ? each : total - begin};
+  const std::int64_t begin = smaller(each * part, total);
+  return {begin, smaller(each, total - begin)};
 }
 
 }  // namespace coconet::kernel

@@ -59,7 +59,7 @@ Communicator::Communicator(int rank, std::vector<Segment> segments, Deaths death
 }
 
 std::uint64_t Communicator::progress_of(int rank) const {
-  return progress_[static_cast<std::size_t>(rank)]->load(std::memory_order_acquire);
+  return progress_[static_cast<std::size_t>(rank)]->load();
 }
 
 // --- Barriers and calls ---
@@ -92,13 +92,13 @@ kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inp
   return call;
 }
 
-void Communicator::leave_call(std::int64_t steps) {
+void Communicator::leave_call(std::int64_t ticks) {
   raise_failure();
-  check(in_call_ && steps >= 0, "a call that is left was entered");
+  check(in_call_ && ticks >= 0, "a call that is left was entered");
   in_call_ = false;
-  const std::uint64_t done = base_ + static_cast<std::uint64_t>(steps);
-  check(progress_of(rank_) <= done, "a module signals no step beyond those it reports");
-  own().progress.store(done, std::memory_order_release);
+  const std::uint64_t done = base_ + static_cast<std::uint64_t>(ticks);
+  check(progress_of(rank_) <= done, "a module signals no tick beyond those it reports");
+  own().progress.store(done);
 }
 
 void Communicator::enter(EntryRecord record, const std::string& name) {
@@ -107,7 +107,7 @@ void Communicator::enter(EntryRecord record, const std::string& name) {
   base_ = progress_of(rank_) + 1;
   record.base = base_;
   own().entry[slot] = record;
-  own().progress.store(base_, std::memory_order_release);
+  own().progress.store(base_);
   for (int peer = 0; peer < ranks(); ++peer) {
     wait_for(peer, base_, [&] { return "to enter " + name; });
     compare_entries(peer, slot, name);
@@ -129,7 +129,7 @@ void Communicator::compare_entries(int peer, int slot, const std::string& name) 
          " on " + rank_text(rank_) + " and " + hex(theirs.inputs_hash) + " on " + rank_text(peer) +
          "; a replicated input must have the same value on every rank");
   }
-  check(theirs.base == mine.base, "a plan has the same number of steps on every rank");
+  check(theirs.base == mine.base, "a plan has the same number of ticks on every rank");
 }
 
 // --- Waiting ---
@@ -144,13 +144,13 @@ kernel::Status Communicator::status_of(const std::function<void()>& body) {
   }
 }
 
-kernel::Status Communicator::wait_slow(void* self, int peer, std::uint64_t target, int step,
+kernel::Status Communicator::wait_slow(void* self, int peer, std::uint64_t target, int tick,
                                        int launch) {
   auto& me = *static_cast<Communicator*>(self);
   return me.status_of([&] {
     me.wait_for(peer, target, [&] {
-      return "to finish step " + std::to_string(target - me.base_) + " before its own " +
-             me.step_text(step, launch);
+      return "to finish tick " + std::to_string(target - me.base_) + " before its own " +
+             me.tick_text(tick, launch);
     });
   });
 }
@@ -159,15 +159,15 @@ kernel::Status Communicator::matmul(void* self, const kernel::MatmulCall& call) 
   return static_cast<Communicator*>(self)->status_of([&] { runtime::matmul(call); });
 }
 
-std::string Communicator::step_text(int step, int launch) const {
-  return "step " + std::to_string(step) + ", " + launch_text_(launch);
+std::string Communicator::tick_text(int tick, int launch) const {
+  return "tick " + std::to_string(tick) + ", " + launch_text_(launch);
 }
 
 std::string Communicator::place_of(int peer) const {
   const std::uint64_t progress = progress_of(peer);
   if (progress < base_) return "it has not entered";
   if (!in_call_) return "it has entered";
-  return "it has finished step " + std::to_string(progress - base_);
+  return "it has finished tick " + std::to_string(progress - base_);
 }
 
 void Communicator::wait_for(int peer, std::uint64_t target,

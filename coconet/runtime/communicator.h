@@ -2,7 +2,7 @@
 // peers.
 //
 // Progress. Each rank's counter grows by one when the rank enters a call or a barrier, and by one
-// with each step of the call. All ranks make the same calls and barriers in the same order, so
+// with each tick of the call. All ranks make the same calls and barriers in the same order, so
 // equal counts mean equal places.
 //
 // Failure. A rank that fails publishes its error in its segment; a rank that waits sees that, or a
@@ -55,8 +55,8 @@ class Communicator {
   // Returns a Call with rank, ranks, call number, progress, base, waiting and matmul set; the rest
   // (sizes, seed, addresses) is the caller's to fill in. Valid until leave_call.
   kernel::Call enter_call(std::uint64_t plan_hash, std::uint64_t inputs_hash = 0);
-  // After the module's run: `steps` steps are performed.
-  void leave_call(std::int64_t steps);
+  // After the module's run: `ticks` ticks are performed.
+  void leave_call(std::int64_t ticks);
 
   // Throws the error for which a function of the Call gave kFailed; returns if there is none.
   void raise_failure() const;
@@ -70,12 +70,12 @@ class Communicator {
  private:
   // What a Call's functions give while they run `body`, keeping its error.
   kernel::Status status_of(const std::function<void()>& body);
-  static kernel::Status wait_slow(void* self, int peer, std::uint64_t target, int step, int launch);
+  static kernel::Status wait_slow(void* self, int peer, std::uint64_t target, int tick, int launch);
   static kernel::Status matmul(void* self, const kernel::MatmulCall& call);
 
   SegmentHeader& own() const { return segment(rank_).header(); }
   std::uint64_t progress_of(int rank) const;
-  std::string step_text(int step, int launch) const;
+  std::string tick_text(int tick, int launch) const;
   std::string place_of(int peer) const;
   void enter(EntryRecord record, const std::string& name);
   void compare_entries(int peer, int slot, const std::string& name);
@@ -91,7 +91,7 @@ class Communicator {
   Deaths deaths_;
   CommunicatorOptions options_;
   bool oversubscribed_;
-  std::vector<std::atomic<std::uint64_t>*> progress_;
+  std::vector<kernel::Counter*> progress_;
   std::function<std::string(int)> launch_text_;
   std::uint64_t base_ = 0;  // the progress that meant "has entered" the present call or barrier
   std::uint64_t entries_ = 0;

@@ -36,11 +36,11 @@ void run_call(Communicator& communicator, const kernel::Module& module,
   call.knobs = arguments.knobs.data();
   call.seed = arguments.seed;
   call.address = arguments.address.data();
-  std::int64_t steps = 0;
-  const kernel::Status status = module.run(call, &steps);
+  std::int64_t ticks = 0;
+  const kernel::Status status = module.run(call, &ticks);
   communicator.raise_failure();
   check(status == kernel::kOk, "a module fails only with an error of the communicator");
-  communicator.leave_call(steps);
+  communicator.leave_call(ticks);
 }
 
 }  // namespace coconet::runtime

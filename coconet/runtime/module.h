@@ -35,7 +35,7 @@ struct CallArguments {
   std::span<void* const> address;  // module.buffers * ranks
 };
 
-// Enters the call, performs the module's steps and leaves. Throws what stopped it.
+// Enters the call, performs the module's ticks and leaves. Throws what stopped it.
 void run_call(Communicator& communicator, const kernel::Module& module,
               const CallArguments& arguments);
 

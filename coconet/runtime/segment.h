@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "coconet/kernel/call.h"
 #include "coconet/runtime/file_descriptor.h"
 #include "coconet/runtime/rank_error.h"
 
@@ -37,7 +38,7 @@ struct EntryRecord {
 
 struct SegmentHeader {
   // Alone on its pair of cache lines: peers poll it.
-  alignas(128) std::atomic<std::uint64_t> progress;
+  alignas(128) kernel::Counter progress;
   // entry[i % 2] of the rank's i-th entry is published by the progress that says "has entered". A
   // rank enters again only when all have entered, thus have read the entry before the last.
   alignas(128) EntryRecord entry[2];
@@ -48,7 +49,6 @@ struct SegmentHeader {
 inline constexpr std::size_t kDataOffset = 4096;
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 static_assert(sizeof(SegmentHeader) <= kDataOffset);
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 // Bytes of a segment with room for `data_bytes`: header included, a multiple of 2 MiB.
 std::size_t segment_bytes(std::size_t data_bytes);

@@ -147,8 +147,8 @@ TEST(Failure, ALateRankIsWarnedOfAndNamed) {
     }
     c.leave_call(4);
   });
-  const auto report = AllOf(HasSubstr("for rank 1 to finish step 5 before its own step 6, "
-                                      "ar = all_reduce(x) #2 (it has finished step 0)"),
+  const auto report = AllOf(HasSubstr("for rank 1 to finish tick 5 before its own tick 6, "
+                                      "ar = all_reduce(x) #2 (it has finished tick 0)"),
                             StartsWith("rank 0 has waited"));
   EXPECT_THAT(message, AllOf(report, HasSubstr("the timeout is 0.6 s")));
   ASSERT_EQ(warnings.size(), 1u);

@@ -19,7 +19,7 @@ using runtime::Communicator;
 constexpr char kSum[] = R"(
 #include "coconet/kernel/call.h"
 using namespace coconet::kernel;
-static Status run(const Call& call, std::int64_t* steps) {
+static Status run(const Call& call, std::int64_t* ticks) {
   auto at = [&](int buffer, int rank) {
     return static_cast<double*>(call.address[buffer * call.ranks + rank]);
   };
@@ -37,7 +37,7 @@ static Status run(const Call& call, std::int64_t* steps) {
     if (Status status = wait(call, q, 2, 3, 1); status != kOk) return status;
   }
   signal(call, 3);
-  *steps = 3;
+  *ticks = 3;
   return kOk;
 }
 extern "C" const Module coconet_module = {kAbiVersion, 77, 2, run};

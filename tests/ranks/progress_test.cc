@@ -22,20 +22,20 @@ std::uint64_t& word(const Communicator& communicator, int rank) {
   return *reinterpret_cast<std::uint64_t*>(communicator.segment(rank).data());
 }
 
-// Rank 0 writes, the next rank reads and writes on, ...: every step of the ring depends on the one
+// Rank 0 writes, the next rank reads and writes on, ...: every tick of the ring depends on the one
 // before it, on another rank.
 void pass_around(Communicator& communicator, int rounds) {
   const kernel::Call call = communicator.enter_call(7);
   const int n = call.ranks;
   const int before = (call.rank + n - 1) % n;
-  for (int step = 1; step <= rounds; ++step) {
-    // Rank r > 0 follows rank r-1 in the same step, rank 0 the last rank in the step before.
-    must(kernel::wait(call, before, call.rank == 0 ? step - 1 : step, step, 0), communicator);
+  for (int tick = 1; tick <= rounds; ++tick) {
+    // Rank r > 0 follows rank r-1 in the same tick, rank 0 the last rank in the tick before.
+    must(kernel::wait(call, before, call.rank == 0 ? tick - 1 : tick, tick, 0), communicator);
     const std::uint64_t seen = word(communicator, before);
-    const auto hops = static_cast<std::uint64_t>((step - 1) * n + call.rank);
+    const auto hops = static_cast<std::uint64_t>((tick - 1) * n + call.rank);
     expect(n == 1 || hops == 0 || seen == hops, "the value has passed each rank before");
     word(communicator, call.rank) = hops + 1;
-    kernel::signal(call, step);
+    kernel::signal(call, tick);
   }
   communicator.leave_call(rounds);
   communicator.barrier("end");

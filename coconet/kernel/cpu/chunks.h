@@ -1,7 +1,6 @@
 // The chunks of an overlapped group: chunk c is the c-th piece of the rows of every owner's slice.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "coconet/kernel/cpu/space.h"
@@ -17,15 +16,15 @@ struct Chunks {
 
   Chunks(std::int64_t rows, int owners, std::int64_t wanted) : rows(rows), owners(owners) {
     const std::int64_t largest = cut(rows, owners, 0).count;
-    count = std::max<std::int64_t>(1, wanted);
+    count = larger(1, wanted);
     each = largest / count + (largest % count != 0);
   }
 
   // The rows of chunk `chunk` of an owner's slice, counted from its begin.
   Cut of_slice(int owner, std::int64_t chunk) const {
     const Cut slice = cut(rows, owners, owner);
-    const std::int64_t begin = std::min(slice.count, chunk * each);
-    return {begin, std::min(each, slice.count - begin)};
+    const std::int64_t begin = smaller(slice.count, chunk * each);
+    return {begin, smaller(each, slice.count - begin)};
   }
 
   // Calls work(begin, count) with the rows of the chunk of every owner, counted from the tensor's

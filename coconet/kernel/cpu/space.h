@@ -8,7 +8,6 @@
 // kernel's; a dim of 1 broadcasts. Along a run a buffer's index moves by 0 or 1.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "coconet/kernel/cut.h"
@@ -73,9 +72,9 @@ inline void cut_space(Space& space, int first, int last, std::int64_t grain, int
 inline Space rows_of(Space space, int first, std::int64_t begin, std::int64_t count) {
   for (int g = 0; g < space.groups; ++g) {
     if (space.group[g].first != first) continue;
-    begin = std::min(begin, space.group[g].count);
+    begin = smaller(begin, space.group[g].count);
     space.group[g].begin += begin;
-    space.group[g].count = std::max<std::int64_t>(0, std::min(count, space.group[g].count - begin));
+    space.group[g].count = larger(0, smaller(count, space.group[g].count - begin));
   }
   return space;
 }
@@ -134,7 +133,7 @@ void for_each_run(const Space& space, std::int64_t width, Visit&& visit) {
     }
     const std::int64_t end = global + length;
     while (global < end) {
-      const std::int64_t stop = width > 0 ? std::min(end, (global / width + 1) * width) : end;
+      const std::int64_t stop = width > 0 ? smaller(end, (global / width + 1) * width) : end;
       Run run;
       run.global = global;
       run.count = stop - global;

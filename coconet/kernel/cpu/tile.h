@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <new>
 
 #include "coconet/kernel/compute.h"
@@ -49,7 +48,7 @@ void for_each_tile(const Space& space, std::int64_t width, Visit&& visit) {
   for_each_run(space, width, [&](const Run& run) {
     const std::int64_t step = width > 0 ? run.count : kTile;
     for (std::int64_t offset = 0; offset < run.count; offset += step) {
-      visit(run, offset, std::min(step, run.count - offset));
+      visit(run, offset, smaller(step, run.count - offset));
     }
   });
 }

@@ -20,8 +20,8 @@ std::string module_text(const std::string& remark, const std::string& version = 
   return "// " + remark + R"(
 #include "coconet/kernel/call.h"
 namespace kernel = coconet::kernel;
-static kernel::Status run(const kernel::Call&, std::int64_t* steps) {
-  *steps = 0;
+static kernel::Status run(const kernel::Call&, std::int64_t* ticks) {
+  *ticks = 0;
   return kernel::kOk;
 }
 extern "C" const kernel::Module coconet_module = {kernel::)" +
