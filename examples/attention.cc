@@ -1,6 +1,7 @@
-// examples/attention.coco in the C++ form: the same graph.
+// examples/attention.coco in the C++ form: the same graph and the same schedules.
 #include "coconet/program/program.h"
-#include "examples/same_graph.h"
+#include "coconet/schedule/scheduling.h"
+#include "examples/same_as.h"
 
 using namespace coconet;
 
@@ -20,5 +21,11 @@ int main() {
   const Tensor out = p.let("out", drop + r);
   p.returns({out});
 
-  return examples::same_graph(p.graph(), "examples/attention.coco");
+  Scheduling s("overlapped", p.graph());
+  const auto [rs, ag] = s.split(total).as("rs", "ag");
+  const auto [body, gather] = s.reorder(ag, {drop, out}).as("body", "gather");
+  const auto [ar] = s.fuse({rs, body, gather}).as("ar");
+  s.overlap({layer, ar});
+
+  return examples::same_as("examples/attention.coco", p.graph(), s.schedule());
 }

@@ -17,13 +17,12 @@ namespace coconet {
 // What an expression stands for: a node, or a literal that has not met its dtype.
 using Value = std::variant<NodeId, Literal>;
 
-// An argument of a function: an operand or an attribute; nothing if it was left out.
-using Argument =
-    std::variant<std::monostate, Value, DType, Fold, Slice, std::int64_t, std::vector<int>, Dim>;
-
 // Copied freely: a copy goes on for itself.
 class Assembler {
  public:
+  // An argument of a function: an operand or an attribute; nothing if it was left out.
+  using Argument =
+      std::variant<std::monostate, Value, DType, Fold, Slice, std::int64_t, std::vector<int>, Dim>;
   // The most nodes of one program.
   static constexpr int kMostNodes = 100000;
 

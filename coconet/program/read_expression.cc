@@ -120,7 +120,7 @@ Value ExpressionReader::read_call(const Expr& expr) {
     axes = types_.axes(*expr.axes);
     std::sort(axes->begin(), axes->end());
   }
-  const std::vector<Argument> given = arguments(*function, expr);
+  const std::vector<Assembler::Argument> given = arguments(*function, expr);
   return assembler_.call(*function, given, axes, where(expr.place));
 }
 
@@ -153,8 +153,9 @@ Value ExpressionReader::expand(const syntax::Def& function, const Expr& call) {
   }
 }
 
-std::vector<Argument> ExpressionReader::arguments(const Signature& function, const Expr& call) {
-  std::vector<Argument> out(function.parameters.size());
+std::vector<Assembler::Argument> ExpressionReader::arguments(const Signature& function,
+                                                             const Expr& call) {
+  std::vector<Assembler::Argument> out(function.parameters.size());
   std::vector<bool> given(function.parameters.size(), false);
   std::size_t next = 0;
   for (ExprId child : call.children) {
@@ -180,8 +181,8 @@ std::vector<Argument> ExpressionReader::arguments(const Signature& function, con
   return out;
 }
 
-Argument ExpressionReader::argument(const Signature& function, const FunctionParameter& parameter,
-                                    ExprId id) {
+Assembler::Argument ExpressionReader::argument(const Signature& function,
+                                               const FunctionParameter& parameter, ExprId id) {
   const Expr& expr = tree_.at(id);
   const std::string needed = "the argument `" + std::string(parameter.name) + "` of `" +
                              std::string(function.name) + "` is " + needed_of(parameter);
@@ -192,7 +193,8 @@ Argument ExpressionReader::argument(const Signature& function, const FunctionPar
   return read(id);
 }
 
-Argument ExpressionReader::attribute(Role role, const Expr& expr, const std::string& needed) const {
+Assembler::Argument ExpressionReader::attribute(Role role, const Expr& expr,
+                                                const std::string& needed) const {
   if (role == Role::dtype && expr.kind == ExprKind::name) {
     return types_.dtype({expr.text, expr.place});
   }
@@ -214,7 +216,7 @@ Argument ExpressionReader::attribute(Role role, const Expr& expr, const std::str
   refuse(expr.place, needed);
 }
 
-Argument ExpressionReader::extent(const Expr& expr) const {
+Assembler::Argument ExpressionReader::extent(const Expr& expr) const {
   if (expr.kind == ExprKind::name) {
     if (const std::optional<int> axis = types_.mesh().axis(expr.text)) {
       return static_cast<std::int64_t>(*axis);

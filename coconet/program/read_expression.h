@@ -31,11 +31,12 @@ class ExpressionReader {
   Value read_name(const syntax::Expr& expr) const;
   Value read_call(const syntax::Expr& expr);
   Value expand(const syntax::Def& function, const syntax::Expr& call);
-  std::vector<Argument> arguments(const Signature& function, const syntax::Expr& call);
-  Argument argument(const Signature& function, const FunctionParameter& parameter,
-                    syntax::ExprId id);
-  Argument attribute(Role role, const syntax::Expr& expr, const std::string& needed) const;
-  Argument extent(const syntax::Expr& expr) const;
+  std::vector<Assembler::Argument> arguments(const Signature& function, const syntax::Expr& call);
+  Assembler::Argument argument(const Signature& function, const FunctionParameter& parameter,
+                               syntax::ExprId id);
+  Assembler::Argument attribute(Role role, const syntax::Expr& expr,
+                                const std::string& needed) const;
+  Assembler::Argument extent(const syntax::Expr& expr) const;
   Dim dim_of(const syntax::Expr& expr) const;
   std::vector<int> dims_of(const syntax::Expr& expr) const;
 

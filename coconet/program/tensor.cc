@@ -66,7 +66,7 @@ Tensor Operand::call(const char* name, const std::vector<Given>& arguments, cons
   const Signature* function = find_signature(name, reduces);
   check(function != nullptr, "the C++ form calls functions that exist");
   std::shared_ptr<Assembler> assembler;
-  std::vector<Argument> values;
+  std::vector<Assembler::Argument> values;
   Where where;
   for (const Given& argument : arguments) {
     std::visit(Overloaded{[&](const Operand& operand) {
