@@ -22,6 +22,13 @@ void Cursor::fail(const Place& place, const std::string& message) const {
   throw UserError(ErrorKind::syntax, message, where(place));
 }
 
+Place Cursor::missing_place() const {
+  const Token& token = peek();
+  if (at_ == 0 || !token.first_on_line) return token.place;
+  const Place& before = last_place();
+  return {before.line, before.column + before.length, 1};
+}
+
 std::string Cursor::shown(const Token& token) {
   if (token.kind == TokenKind::end) return "the end of the file";
   return "`" + std::string(token.text.substr(0, 40)) + "`";
@@ -41,15 +48,15 @@ bool Cursor::accept(std::string_view wanted) {
 
 Token Cursor::expect(std::string_view wanted, std::string_view why) {
   if (!is(wanted)) {
-    fail("found " + shown(peek()) + " where `" + std::string(wanted) + "` is needed " +
-         std::string(why));
+    fail(missing_place(), "found " + shown(peek()) + " where `" + std::string(wanted) +
+                              "` is needed " + std::string(why));
   }
   return advance();
 }
 
 Word Cursor::expect_name(std::string_view what) {
   const Token& token = peek();
-  if (token.kind != TokenKind::name) {
+  if (token.kind != TokenKind::name || at_item()) {
     fail("found " + shown(token) + " where " + std::string(what) + " is needed");
   }
   if (is_reserved(token.text)) {

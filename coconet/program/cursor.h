@@ -44,6 +44,8 @@ class Cursor {
 
   [[noreturn]] void fail(const std::string& message) const { fail(peek().place, message); }
   [[noreturn]] void fail(const Place& place, const std::string& message) const;
+  // Where something is missing: at the token, or behind the one before if this begins a line.
+  Place missing_place() const;
   // The token as a message shows it.
   static std::string shown(const Token& token);
 

@@ -114,12 +114,18 @@ class Lexer {
     return from;
   }
 
+  // Leaves a number in its place, so that the parser goes on.
   void refuse_number(std::size_t length) {
     while (is_letter(peek(length)) || is_digit(peek(length)) || peek(length) == '.') ++length;
     const std::string found(text_.substr(at_, std::min<std::size_t>(length, 40)));
-    fail(length, "`" + found +
-                     "` is not a number; a number is like 3, 0.5, 1.0 or 1e-3 (a digit "
-                     "stands on both sides of the point)");
+    const Place at = place(length);
+    errors_.add(UserError(ErrorKind::syntax,
+                          "`" + found +
+                              "` is not a number; a number is like 3, 0.5, 1.0 or 1e-3 (a digit "
+                              "stands on both sides of the point)",
+                          {file_, at.line, at.column, at.length}));
+    push(TokenKind::real, length);
+    tokens_.back().text = "1.0";
   }
 
   void refuse_characters() {

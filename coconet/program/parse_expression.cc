@@ -123,9 +123,10 @@ ExprId Parser::atom() {
     cursor_.advance();
     return add({.kind = ExprKind::boolean, .place = place, .text = text});
   }
-  if (token.kind != TokenKind::name) {
-    cursor_.fail("found " + Cursor::shown(token) +
-                 " where an expression is needed: a number, a name, a call or a parenthesis");
+  if (token.kind != TokenKind::name || is_reserved(token.text) || cursor_.at_item()) {
+    cursor_.fail(cursor_.missing_place(),
+                 "found " + Cursor::shown(token) +
+                     " where an expression is needed: a number, a name, a call or a parenthesis");
   }
   const Word name = cursor_.expect_name("the name of a value or a function");
   if (cursor_.is("(")) return call(name);

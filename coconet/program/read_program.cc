@@ -199,6 +199,7 @@ class ProgramReader {
                                 : "`return` stands at the end of the program",
                           types_.where(member.place));
         });
+        for (const Word& name : member.names) scope_.poison(name.text, name.place.line);
       } else if (inner) {
         GroupId id;
         read_group(member, &id);
@@ -242,10 +243,20 @@ class ProgramReader {
                               suggestion(name.text, scope_.names()),
                           types_.where(name.place));
         }
+        need_returned_once(statement, name);
         const NodeId id =
             assembler_.node_of(*value, "the output " + name.text, types_.where(name.place));
         assembler_.builder().add_output(name.text, id);
       });
+    }
+  }
+
+  void need_returned_once(const Statement& statement, const Word& name) const {
+    for (const Word& other : statement.names) {
+      if (&other == &name) return;
+      if (other.text != name.text) continue;
+      throw UserError(ErrorKind::type, "the output " + name.text + " stands twice",
+                      types_.where(name.place));
     }
   }
 

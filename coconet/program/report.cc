@@ -5,7 +5,10 @@
 namespace coconet {
 
 void ErrorList::add(UserError error) {
-  if (!full()) errors_.push_back(std::move(error));
+  if (full()) return;
+  const bool syntax = error.kind() == ErrorKind::syntax;
+  if (syntax && !lines_.insert(error.where().line).second) return;
+  errors_.push_back(std::move(error));
 }
 
 void ErrorList::throw_if_any() {

@@ -1,6 +1,7 @@
 // How errors in a text are collected and shown.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,7 +10,8 @@
 
 namespace coconet {
 
-// The errors found so far in one text. Keeps the first kMost.
+// The errors found so far in one text. Keeps the first kMost, and of syntax errors the first of a
+// line: what follows it there is often only its echo.
 class ErrorList {
  public:
   static constexpr std::size_t kMost = 100;
@@ -23,6 +25,7 @@ class ErrorList {
 
  private:
   std::vector<UserError> errors_;
+  std::set<int> lines_;  // with a syntax error
 };
 
 // "file:line:column: error: message", the line, and the place underlined:

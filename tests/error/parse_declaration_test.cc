@@ -1,0 +1,107 @@
+#include "tests/error/parse_fixture.h"
+
+namespace coconet {
+namespace {
+
+using fixture::expect_errors;
+
+const std::string kHead = "mesh world(dp, tp)\ndim N, M\ndtype T = f16\n";
+
+TEST(ParseDeclarations, Mesh) {
+  expect_errors("mesh world", {{"1:11", "found the end of the file where `(` is needed"}});
+  expect_errors("mesh world()", {{"1:12", "the name of an axis is needed"}});
+  expect_errors("mesh world(tp tp)", {{"1:15", "where `)` is needed"}});
+  expect_errors("mesh world(tp, tp)", {{"1:16", "the axis tp stands twice"}});
+  expect_errors("mesh a(x)\nmesh b(y)", {{"2:6", "a file has one mesh"}});
+  expect_errors("mesh and(x)", {{"1:6", "`and` is a word of the language"}});
+  expect_errors("dim N\nprogram p(x: f32[N]) { return x }",
+                {{"2:9", "a mesh is declared before the programs"}});
+}
+
+TEST(ParseDeclarations, DimsAndDTypes) {
+  expect_errors("dim N, 3", {{"1:8", "found `3` where the name of a dim is needed"}});
+  expect_errors("dim N\ndim N", {{"2:5", "the name N is declared already"}});
+  expect_errors("mesh w(tp)\ndim tp", {{"2:5", "the name tp is declared already"}});
+  expect_errors("dtype T f16", {{"1:9", "`=` is needed before the default"}});
+  expect_errors("dtype T = f61", {{"1:11", "`f61` is not a dtype; did you mean `f16`?"}});
+  expect_errors("dtype f16 = f32", {{"1:7", "the name f16 is declared already"}});
+}
+
+TEST(ParseDeclarations, WhatIsNoDeclaration) {
+  expect_errors("maesh world(tp)", {{"1:1", "found `maesh` where a declaration is needed"}});
+  expect_errors("# only\n}\n", {{"2:1", "found `}` where a declaration is needed"}});
+  expect_errors("dim N\nrequire N % 2 == 0\ndim M",
+                {{"2:1", "`require` is not supported in this version"}});
+}
+
+TEST(ParseDeclarations, Functions) {
+  expect_errors("def f() = 1", {{"1:7", "the name of a parameter is needed"}});
+  expect_errors("def f(x) 1", {{"1:10", "`=` is needed"}});
+  expect_errors("def f(x, x) = x", {{"1:10", "the parameter x stands twice"}});
+  expect_errors("def exp(x) = x", {{"1:5", "`exp` is a function of the language"}});
+  expect_errors("def softmax(x) = x", {{"1:5", "`softmax` is a function of the language"}});
+  expect_errors("def f(x) = x\ndef f(x) = x", {{"2:5", "the function f is defined already"}});
+  const std::string program =
+      "mesh w(tp)\ndim N\nprogram p(x: f32[N]) {\n  y = f(x)\n  return y }\n";
+  expect_errors("def f(x) = x + z\n" + program, {{"1:16", "`z` is not a parameter of f"}});
+  expect_errors("def f(x, y) = x + y\n" + program, {{"5:7", "`f` takes 2 values; found 1"}});
+  // What has no meaning inside is shown at the call.
+  expect_errors("def f(x) = x + cast(x, f16)\n" + program, {{"5:7", "f32[N] + f16[N]"}});
+}
+
+TEST(ParseDeclarations, Types) {
+  const auto input = [](const std::string& type) {
+    return kHead + "program p(x: " + type + ") { return x }";
+  };
+  expect_errors(input("q32[N]"), {{"4:14", "`q32` is not a dtype"}});
+  expect_errors(input("f32"), {{"4:17", "`[` is needed to open the dims"}});
+  expect_errors(input("f32[N"), {{"4:19", "`]` is needed"}});
+  expect_errors(input("f32[K]"), {{"4:18", "`K` is not a dim"}});
+  expect_errors(input("f32[9999999999*9999999999]"), {{"4:29", "a dim fits in 63 bits"}});
+  expect_errors(input("f32[N] sliced(0)"),
+                {{"4:21",
+                  "sliced(0) does not say on which axis of the mesh world(dp, tp); write "
+                  "sliced(0)@dp"}});
+  expect_errors(input("f32[N] local"), {{"4:21", "local does not say on which axis"}});
+  expect_errors(input("f32[N] sliced(0)@pp"),
+                {{"4:31", "`pp` is not an axis of the mesh world(dp, tp); did you mean `dp`?"}});
+  expect_errors(input("f32[N] sliced(0)@tp local@tp"),
+                {{"4:34", "the axis tp has two placements"}});
+  expect_errors(input("f32[N] sliced(0)@[tp,tp]"), {{"4:35", "the axis tp stands twice"}});
+  expect_errors(input("f32[N] sliced(1)@tp"), {{"4:14", "needs dims that exist"}});
+  expect_errors(input("f32[N,1] sliced(0..1)@tp"), {{"4:14", "is a literal 1"}});
+  expect_errors(input("f32[N,M] sliced(1..0)@tp"), {{"4:30", "from a lower dim to a higher one"}});
+  expect_errors(input("f32[N,M] sliced(0..1)@tp sliced(0)@dp"),
+                {{"4:39", "overlaps the earlier slice"}});
+  expect_errors(input("f32[N] sliced(+)@tp"), {{"4:28", "a dim (or `*`) of a slice"}});
+  expect_errors(input("f32[N] partial(/)@tp"), {{"4:29", "a fold is needed: +, max, min or prod"}});
+  expect_errors(input("f32[N] scattered(0)@tp"), {{"4:21", "`scattered` is not a placement"}});
+  expect_errors(input("f32[N] partial(+)@dp partial(max)@tp"),
+                {{"4:14", "all partial axes of a tensor have one operation"}});
+  expect_errors(input("f32[N] list local@dp"), {{"4:21", "lists of tensors are not supported"}});
+}
+
+TEST(ParseDeclarations, Inputs) {
+  const auto inputs = [](const std::string& text) {
+    return kHead + "program p(" + text + ") { return x }";
+  };
+  expect_errors(inputs("x f32[N]"), {{"4:13", "`:` is needed"}});
+  expect_errors(inputs("x: f32[N] y: f32[N]"), {{"4:21", "`)` is needed"}});
+  expect_errors(inputs("x: f32[N], x: f32[M]"), {{"4:22", "the name x is taken by line 4"}});
+  expect_errors(inputs("N: f32[N], x: f32[N]"), {{"4:11", "the name N is taken by a dim"}});
+  expect_errors(inputs("x: f32[N], scalar a: f32[N]"), {{"4:35", "a scalar has no dims"}});
+  expect_errors(inputs("x: f32[N], scalar a: f32 = b"), {{"4:38", "the default of a scalar"}});
+  expect_errors(inputs("x: f32[N], scalar a: i32 = 1.5"), {{"4:38", "takes integers"}});
+  expect_errors(inputs("x: f32[N], scalar a: f16 = 1e6"), {{"4:38", "takes smaller values"}});
+  expect_errors(inputs("x: f32[N], scalar a: bool = 2"), {{"4:39", "a bool is 0 or 1"}});
+}
+
+TEST(ParseDeclarations, TwoOfAName) {
+  const std::string p = "program p(x: f32[N]) { return x }\n";
+  expect_errors("mesh w(t)\ndim N\n" + p + p, {{"4:9", "the program p stands twice"}});
+  expect_errors("mesh w(t)\ndim N\n" + p + "schedule s for p { }\nschedule s for p { }",
+                {{"5:10", "the schedule s for p stands twice"}});
+}
+
+}  // namespace
+}  // namespace coconet

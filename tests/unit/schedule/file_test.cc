@@ -1,0 +1,76 @@
+#include "coconet/schedule/file.h"
+
+#include <gtest/gtest.h>
+
+#include "coconet/graph/print.h"
+#include "tests/support/files.h"
+
+namespace coconet {
+namespace {
+
+const std::string kTwo = R"(
+mesh world(tp)
+dim N, M
+program first(x: f32[N]) { y = x + 1; return y }
+program second(x: f32[N,M]) { y = x * 2  return y }
+schedule fast for first { }
+schedule fast for second { }
+schedule slow for second { }
+)";
+
+TEST(File, HoldsProgramsAndSchedules) {
+  const File file = parse_file(kTwo);
+  ASSERT_EQ(file.programs.size(), 2u);
+  ASSERT_EQ(file.schedules.size(), 3u);
+  EXPECT_EQ(file.program("second").header().program, "second");
+  EXPECT_EQ(file.schedule("second", "fast").program, "second");
+}
+
+TEST(File, AProgramHasTheDimsOfItsInputs) {
+  const File file = parse_file(kTwo);
+  EXPECT_EQ(file.program("first").header().dims, std::vector<std::string>{"N"});
+  EXPECT_EQ(file.program("second").header().dims, (std::vector<std::string>{"N", "M"}));
+}
+
+TEST(File, SaysWhichThereAre) {
+  const File file = parse_file(kTwo);
+  EXPECT_EQ(test::user_error_of([&] { file.program(); }),
+            "which program is meant? the file has first, second");
+  EXPECT_EQ(test::user_error_of([&] { file.program("third"); }),
+            "`third` is not a program of the file, which has first, second");
+  EXPECT_EQ(test::user_error_of([&] { file.schedule("second", "slwo"); }),
+            "`slwo` is not a schedule for second; did you mean `slow`?; there are: fast, slow");
+  EXPECT_EQ(test::user_error_of([&] { file.schedule("none", "fast"); }),
+            "`fast` is not a schedule for none; there are: none");
+}
+
+TEST(File, ReadsFromDisk) {
+  const test::TemporaryFolder folder;
+  test::write_text(folder.path("two.coco"), kTwo);
+  std::string text;
+  EXPECT_EQ(read_file(folder.path("two.coco"), &text).programs.size(), 2u);
+  EXPECT_EQ(text, kTwo);
+  EXPECT_NE(test::user_error_of([&] { read_file(folder.path("none.coco")); }).find("cannot read"),
+            std::string::npos);
+  EXPECT_NE(test::user_error_of([&] { read_file(folder.path("")); }).find("cannot read"),
+            std::string::npos);
+}
+
+TEST(File, NewlinesCarryNoMeaning) {
+  const std::string spread =
+      "mesh\nworld(\ntp)dim N program p(x\n:f32\n[N\n]sliced(\n0)\n)\n{y=x\n+\n1 "
+      "z=\ny*x;;return\nz}";
+  std::string lines = spread;
+  EXPECT_THROW(parse_file(spread), UserErrors);  // an empty statement
+  lines.erase(lines.find(';'), 1);
+  const Graph graph = parse_program(lines);
+  EXPECT_EQ(expression_text(graph, graph.find("z")), "y * x");
+  std::string crlf = kTwo;
+  for (std::size_t at = 0; (at = crlf.find('\n', at)) != std::string::npos; at += 2) {
+    crlf.insert(at, "\r");
+  }
+  EXPECT_EQ(parse_file("\xEF\xBB\xBF" + crlf).programs.size(), 2u);
+}
+
+}  // namespace
+}  // namespace coconet
