@@ -1,6 +1,7 @@
 #include "coconet/program/report.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace coconet {
 
@@ -25,11 +26,12 @@ namespace {
 
 constexpr int kWidth = 120;  // bytes of a line that are shown
 
-std::string_view line_of(std::string_view source, int number) {
+// None if there is no such line.
+std::optional<std::string_view> line_of(std::string_view source, int number) {
   std::size_t begin = 0;
   for (int line = 1; line < number; ++line) {
     begin = source.find('\n', begin);
-    if (begin == std::string_view::npos) return {};
+    if (begin == std::string_view::npos) return std::nullopt;
     ++begin;
   }
   std::string_view line = source.substr(begin, source.find('\n', begin) - begin);
@@ -70,11 +72,11 @@ std::string render(const UserError& error, std::string_view source) {
   const std::string place = where.text();
   std::string out = (place.empty() ? "" : place + ": ") + "error: " + error.message() + "\n";
   if (!where.known() || where.column <= 0) return out;
-  const std::string_view line = line_of(source, where.line);
-  if (where.column > static_cast<int>(line.size()) + 1) return out;
+  const std::optional<std::string_view> line = line_of(source, where.line);
+  if (!line || where.column > static_cast<int>(line->size()) + 1) return out;
   std::string number = std::to_string(where.line);
   number.insert(0, number.size() < 5 ? 5 - number.size() : 0, ' ');
-  const Excerpt excerpt = excerpt_of(line, where.column, where.length);
+  const Excerpt excerpt = excerpt_of(*line, where.column, where.length);
   out += number + " | " + excerpt.text + "\n";
   return out + std::string(number.size(), ' ') + " | " + excerpt.marks + "\n";
 }

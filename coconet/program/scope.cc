@@ -96,7 +96,7 @@ Layout TypeReader::layout(const std::vector<syntax::PlaceExpr>& placed) const {
       on = axes(*place.axes);
     } else if (mesh().size() == 1) {
       on = {0};
-    } else {
+    } else if (!std::holds_alternative<Replicated>(place.placement)) {
       throw UserError(ErrorKind::type,
                       text_of(place.placement) + " does not say on which axis of the mesh " +
                           mesh().text() + "; write " + text_of(place.placement) + "@" +

@@ -35,7 +35,7 @@ TEST(Program, OperatorsAndLiterals) {
   const Tensor x = p.input("x", f32, {N});
   const Tensor i = p.input("i", i32, {N});
   const Tensor y = p.let("y", 1 - x * 2 + 0.5 / x - -x);
-  const Tensor z = p.let("z", where(x > 0 && !(y <= x) || x == y, max(x, 0), -1));
+  const Tensor z = p.let("z", where((x > 0 && !(y <= x)) || x == y, max(x, 0), -1));
   const Tensor k = p.let("k", i * 3 - 1);
   const Tensor n = p.let("n", x / p.size("tp") + x * p.size(N));
   p.returns({y, z, k, n});
@@ -58,7 +58,7 @@ TEST(Program, EveryFunction) {
   const Tensor l = p.input("l", f32, {N}, local());
   const Tensor g = p.input("g", f32, {M});
   const Tensor m = p.state("m", f32, {N}, sliced_all());
-  p.let("a", abs(sqrt(rsqrt(exp(log(tanh(erf(relu(gelu(silu(sigmoid(x)))))))))));
+  p.let("a", abs(sqrt(rsqrt(exp(log(tanh(erf(relu(gelu(silu(sigmoid(x))))))))))));
   p.let("b", pow(min(x, 1), max(x, x)));
   p.let("c", cast(dropout(x, 0.1, 7), T));
   p.let("d", matmul(x, w, f64));
