@@ -11,7 +11,7 @@ namespace {
 
 const std::string kHead =
     "mesh world(dp, tp)\ndim N, M\ndtype T = f16\n"
-    "program p(x: f32[N], y: f32[N], i: i32[N], c: bool[N], h: T[N], w: f32[N,M], "
+    "program p(x: f32[N], y: f32[N], i: i32[N], c: bool[N], h: T[N], w: f32[N,M], v: f32[M,N], "
     "q: f32[M] partial(+)@tp, s: f32[N] sliced(0)@[dp,tp], l: f32[N] local@dp, "
     "scalar a: f32, scalar k: i32, state m: f32[N]) {\n  z = ";
 
@@ -90,8 +90,8 @@ TEST(ExpressionText, EveryFunction) {
                            "cast(h, f32)",
                            "dropout(x, a, site=3)",
                            "dropout(x, 0.1, site=0)",
-                           "matmul(x, w)",
-                           "matmul(x, w, out=f64)",
+                           "matmul(w, v)",
+                           "matmul(w, v, out=f64)",
                            "sum(x)",
                            "sum(w, [0])",
                            "sum(w, [0,1])",
@@ -101,7 +101,7 @@ TEST(ExpressionText, EveryFunction) {
                            "mean(w, [1])",
                            "norm(x)",
                            "norm(h, out=f32)",
-                           "layer_norm(w, q2, q2, 1e-12)",
+
                            "update(m, x * 2.0)",
                            "all_reduce(q, +)@tp",
                            "all_reduce(l, max)@dp",
@@ -124,7 +124,6 @@ TEST(ExpressionText, EveryFunction) {
                            "x / size(dp)",
                            "x * size(N)",
                            "x * size(2*N)"}) {
-    if (std::string(text).find("q2") != std::string::npos) continue;
     expect_same(text);
   }
 }
