@@ -12,7 +12,8 @@ bool is_tensor_wide(const Op& op) {
   return std::holds_alternative<Norm>(op);
 }
 
-// BlockReduce gives its blocks in its own phase; who folds them comes one phase later.
+}  // namespace
+
 Phases phases_of(const Graph& graph, const Member& member) {
   Phases phases{std::vector<int>(graph.size(), -1), 1};
   for (NodeId id : member.nodes) {
@@ -31,6 +32,12 @@ Phases phases_of(const Graph& graph, const Member& member) {
   }
   return phases;
 }
+
+int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id) {
+  return phases.of[id.index] - (is_tensor_wide(graph.node(id).op) ? 1 : 0);
+}
+
+namespace {
 
 // A layout that cuts the tensor among `axes` for a direct all_reduce; the type itself (every rank
 // folds all of it) where a flat cut cannot be had.
@@ -138,10 +145,7 @@ class RegionLowering {
     return false;
   }
 
-  // The phase in which a node's kernel reads its operands.
-  int computing_phase(NodeId id) const {
-    return phases_.of[id.index] - (is_tensor_wide(graph_.node(id).op) ? 1 : 0);
-  }
+  int computing_phase(NodeId id) const { return phase_of_reads(graph_, phases_, id); }
 
   bool stored_by_update(NodeId id) const {
     for (NodeId reader : readers_[id.index]) {

@@ -3,11 +3,18 @@
 
 #include <vector>
 
+#include "coconet/plan/kernel_builder.h"
 #include "coconet/plan/plan.h"
 #include "coconet/plan/storage.h"
 #include "coconet/plan/units.h"
 
 namespace coconet::plan {
+
+// The phase of each node of the member. BlockReduce gives its blocks in its own phase; who folds
+// them comes one phase later.
+Phases phases_of(const Graph& graph, const Member& member);
+// The phase in which the kernel of the node `id` reads its operands.
+int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id);
 
 // Appends the member's launches to the plan: one kernel a phase (phases are parted by tensor-wide
 // reductions), a matmul, or a reduction.

@@ -1,6 +1,7 @@
 #include "coconet/plan/storage.h"
 
 #include "coconet/graph/walk.h"
+#include "coconet/plan/region.h"
 
 namespace coconet::plan {
 
@@ -57,18 +58,14 @@ const Member& member_of(const Unit& unit, NodeId id) {
   throw InternalError("a node of the unit");
 }
 
-// Nodes from which a kernel reads the element it is at, and no other.
-bool reads_elementwise(const Op& op) {
-  return std::holds_alternative<Pointwise>(op) || std::holds_alternative<Cast>(op) ||
-         std::holds_alternative<Dropout>(op) || std::holds_alternative<Update>(op);
-}
-
-bool has_block_sums(const Graph& graph, const Member& member) {
-  for (NodeId id : member.nodes) {
-    const Op& op = graph.node(id).op;
-    if (std::holds_alternative<BlockReduce>(op) || std::holds_alternative<Norm>(op)) return true;
-  }
-  return false;
+// Whether a kernel that computes `reader` reads of its operand `input`, a tensor of this shape, the
+// element it is at and no other.
+bool reads_elementwise(const Graph& graph, const Node& reader, NodeId input, const Shape& shape) {
+  const Op& op = reader.op;
+  if (std::holds_alternative<BlockReduce>(op)) return graph.node(input).type.shape == shape;
+  return (std::holds_alternative<Pointwise>(op) || std::holds_alternative<Cast>(op) ||
+          std::holds_alternative<Dropout>(op) || std::holds_alternative<Update>(op)) &&
+         reader.type.shape == shape;
 }
 
 }  // namespace
@@ -82,9 +79,9 @@ bool Storage::in_place(NodeId update, const std::vector<int>& unit_of,
   if (at < 0 || is_view(graph.node(value).op) || stored_by_[value.index].valid()) return false;
   if (std::holds_alternative<Update>(graph.node(value).op)) return false;
   const Member& writer = member_of(units[at], value);
-  // A kernel of several phases could write in one and read in a later one, but for a value that
-  // only the last can compute.
-  const bool several_phases = has_block_sums(graph, writer);
+  const Phases phases = phases_of(graph, writer);
+  // Scalars are read again in every phase and chunk.
+  if (graph.node(storage).type.is_scalar()) return false;
   for (const Output& output : graph.outputs()) {
     if (base_of(graph, output.node) == storage) return false;
   }
@@ -97,13 +94,11 @@ bool Storage::in_place(NodeId update, const std::vector<int>& unit_of,
       if (unit_of[r] > at) return false;
       const Member& member = member_of(units[at], NodeId{r});
       const bool same_kernel = &member == &writer;
-      const bool same_element =
-          reads_elementwise(reader.op) && reader.type.shape == graph.node(storage).type.shape;
-      if (!same_kernel || !same_element) return false;
-      if (several_phases && !std::holds_alternative<AllGather>(graph.node(value).op) &&
-          !dependencies(graph, set_of(graph, {value}))[r]) {
+      if (!same_kernel ||
+          !reads_elementwise(graph, reader, input, graph.node(storage).type.shape)) {
         return false;
       }
+      if (phase_of_reads(graph, phases, NodeId{r}) > phases.of[value.index]) return false;
     }
   }
   return true;
