@@ -226,4 +226,18 @@ Applied apply(const Graph& graph, const Schedule& schedule) {
   return applied;
 }
 
+std::string result_name(const Applied& applied, const std::string& wanted,
+                        const std::vector<std::string>& others) {
+  const Graph& graph = applied.graph;
+  const auto taken = [&](const std::string& name) {
+    const auto output = [&](const Output& output) { return output.name == name; };
+    return applied.handles.contains(name) || graph.find(name).valid() ||
+           graph.find_group(name).valid() || std::ranges::count(others, name) > 0 ||
+           std::ranges::any_of(graph.outputs(), output);
+  };
+  std::string out = wanted;
+  for (int number = 2; taken(out); ++number) out = wanted + std::to_string(number);
+  return out;
+}
+
 }  // namespace coconet

@@ -30,4 +30,9 @@ Applied start(const Graph& graph);
 Applied apply(const Applied& before, const Step& step);
 Applied apply(const Graph& graph, const Schedule& schedule);
 
+// `wanted`, or wanted with a number, whatever neither a handle nor the graph has, nor `others`: a
+// name for a result of the next step.
+std::string result_name(const Applied& applied, const std::string& wanted,
+                        const std::vector<std::string>& others = {});
+
 }  // namespace coconet

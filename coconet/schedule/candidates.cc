@@ -36,23 +36,12 @@ class Candidates {
  private:
   const std::string& name(NodeId id) const { return graph_.node(id).name; }
 
-  // A result name that nothing has, different from `others`.
-  std::string fresh(const std::string& wanted, const Names& others) const {
-    const auto taken = [&](const std::string& name) {
-      const auto output = [&](const Output& output) { return output.name == name; };
-      return applied_.handles.contains(name) || graph_.find(name).valid() ||
-             graph_.find_group(name).valid() || std::ranges::count(others, name) > 0 ||
-             std::ranges::any_of(graph_.outputs(), output);
-    };
-    std::string out = wanted;
-    for (int number = 2; taken(out); ++number) out = wanted + std::to_string(number);
-    return out;
-  }
-
   void add_if_legal(std::string_view verb, std::vector<StepArgument> arguments,
                     const Names& results) {
     Step step{std::string(verb), std::move(arguments), {}, {}};
-    for (const std::string& result : results) step.results.push_back(fresh(result, step.results));
+    for (const std::string& result : results) {
+      step.results.push_back(result_name(applied_, result, step.results));
+    }
     if (std::ranges::count(steps_, step) > 0) return;
     try {
       apply(applied_, step);
