@@ -15,7 +15,7 @@ from pathlib import Path
 import tree
 
 ORDER = ["base", "type", "io", "graph", "program", "schedule", "plan", "source", "kernel",
-         "runtime", "interp", "simulate", "tune"]
+         "runtime", "interp", "simulate", "execute", "tune"]
 ONLY = {
     "kernel": {"kernel"},
     "runtime": {"base", "kernel", "runtime"},
@@ -80,6 +80,15 @@ def cycles(edges: dict[str, list[str]]) -> list[str]:
     return found
 
 
+def check_order(root: Path) -> list[str]:
+    """docs/design.md states the same order, in one line; it leaves out io and ends with cli."""
+    stated = " ".join([folder for folder in ORDER if folder != "io"] + ["cli"])
+    design = root / "docs" / "design.md"
+    if design.exists() and f"`{stated}`" not in design.read_text(encoding="utf-8"):
+        return [f"docs/design.md: does not state the order `{stated}` of tools/check_layers.py"]
+    return []
+
+
 def check(root: Path) -> list[str]:
     sources = [p for p in tree.files(root) if p.suffix in tree.CPP]
     known, errors, edges = set(sources), [], {}
@@ -87,7 +96,7 @@ def check(root: Path) -> list[str]:
         includes = includes_of(tree.text_of(root / path) or "")
         errors += check_file(path, includes, known)
         edges[str(path)] = [included for _, _, included in includes]
-    return errors + cycles(edges)
+    return check_order(root) + errors + cycles(edges)
 
 
 def main() -> int:

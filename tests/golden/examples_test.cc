@@ -28,7 +28,7 @@ TEST_P(Examples, PrintAsKeptAfterEachSchedule) {
   for (const Schedule& schedule : examples.schedules) {
     const Applied applied = apply(examples.program(schedule.program), schedule);
     expect_golden("examples/" + name() + "." + schedule.name + ".coco",
-                        text_of(schedule) + "\n" + print(applied.graph, true));
+                  text_of(schedule) + "\n" + print(applied.graph, true));
   }
 }
 

@@ -67,6 +67,13 @@ class CheckLayers(PlantedTree):
                    '#include "coconet/tune/b.h"  // why\n')
         self.assert_refused(self.errors(), "emit.h:2")
 
+    def test_the_design_states_the_same_order(self):
+        order = "base type graph program schedule plan source kernel runtime interp simulate"
+        self.plant("docs/design.md", f"# Design\n`{order} execute tune cli`: backwards.\n")
+        self.assertEqual(self.errors(), [])
+        self.plant("docs/design.md", f"# Design\n`{order} tune execute cli`: backwards.\n")
+        self.assert_refused(self.errors(), "docs/design.md")
+
     def test_a_cycle_is_refused(self):
         self.plant("coconet/base/a.h", '#include "coconet/base/b.h"\n')
         self.plant("coconet/base/b.h", '#include "coconet/base/a.h"\n')
