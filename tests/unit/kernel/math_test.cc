@@ -38,16 +38,16 @@ struct FloatFunction {
 };
 
 const FloatFunction kFloatFunctions[] = {
-    {"exp", [](float x) { return kernel::exp(x); }, [](double x) { return std::exp(x); }, 0.95},
-    {"log", [](float x) { return kernel::log(x); }, [](double x) { return std::log(x); }, 0.80},
+    {"exp", [](float x) { return kernel::exp(x); }, [](double x) { return std::exp(x); }, 0.85},
+    {"log", [](float x) { return kernel::log(x); }, [](double x) { return std::log(x); }, 0.90},
     {"tanh", [](float x) { return kernel::tanh(x); }, [](double x) { return std::tanh(x); }, 1.40},
-    {"erf", [](float x) { return kernel::erf(x); }, [](double x) { return std::erf(x); }, 1.10},
+    {"erf", [](float x) { return kernel::erf(x); }, [](double x) { return std::erf(x); }, 1.20},
     {"sigmoid", [](float x) { return kernel::sigmoid(x); },
      [](double x) { return sigmoid_reference(x); }, 2.50},
     {"silu", [](float x) { return kernel::silu(x); },
-     [](double x) { return x * sigmoid_reference(x); }, 3.00, -87.0f},
+     [](double x) { return x * sigmoid_reference(x); }, 3.30, -87.0f},
     {"gelu", [](float x) { return kernel::gelu(x); }, [](double x) { return gelu_reference(x); },
-     7.00, -12.5f},
+     8.00, -12.5f},
     {"sqrt", [](float x) { return kernel::sqrt(x); }, [](double x) { return std::sqrt(x); }, 0.50},
     {"rsqrt", [](float x) { return kernel::rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); },
      1.50},
@@ -97,7 +97,7 @@ TEST(MathFloat, StaysWithinItsBounds) {
   }
 }
 
-// All 2^32 arguments; takes minutes. Run with --gtest_also_run_disabled_tests.
+// All 2^32 arguments; takes half an hour. Run with --gtest_also_run_disabled_tests.
 TEST(MathFloat, DISABLED_StaysWithinItsBoundsForAllArguments) {
   for (const FloatFunction& f : kFloatFunctions) {
     const Worst worst = worst_error(f, 1);
@@ -171,7 +171,7 @@ const DoubleFunction kDoubleFunctions[] = {
     {"sigmoid", [](double x) { return kernel::sigmoid(x); },
      [](long double x) { return sigmoid_reference(x); }, 2.60, -708, 50},
     {"silu", [](double x) { return kernel::silu(x); },
-     [](long double x) { return x * sigmoid_reference(x); }, 3.10, -708, 50},
+     [](long double x) { return x * sigmoid_reference(x); }, 3.40, -708, 50},
     {"gelu", [](double x) { return kernel::gelu(x); },
      [](long double x) { return gelu_reference(x); }, 12.0, -37, 10},
     {"rsqrt", [](double x) { return kernel::rsqrt(x); },
