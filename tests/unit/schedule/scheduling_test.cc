@@ -1,0 +1,74 @@
+// The C++ form of schedules gives the text form's graphs.
+#include "coconet/schedule/scheduling.h"
+
+#include <gmock/gmock.h>
+
+#include "coconet/program/program.h"
+#include "coconet/schedule/file.h"
+
+namespace coconet {
+namespace {
+
+struct Tail {
+  Program p{"tail", Mesh{"world", {"tp"}}};
+  Dim B = p.dim("B"), S = p.dim("S"), H = p.dim("H");
+  Tensor x = p.input("x", f32, {B, S, H}, sliced(2));
+  Tensor w = p.input("w", f32, {H, H}, sliced(0));
+  Tensor b = p.input("b", f32, {H});
+  Tensor r = p.input("r", f32, {B, S, H});
+  Tensor layer = p.let("layer", matmul(x, w));
+  Tensor total = p.let("total", all_reduce(layer, Fold::sum));
+  Tensor biased = total + b;
+  Tensor drop = p.let("drop", dropout(biased, 0.5f));
+  Tensor out = p.let("out", drop + r);
+  Tail() { p.returns({out}); }
+};
+
+TEST(Scheduling, ReadsAsTheTextForm) {
+  Tail t;
+  Scheduling s("overlapped", t.p.graph());
+  const auto [rs, ag] = s.split(t.total).as("rs", "ag");
+  const auto [body, gather] = s.reorder(ag, {t.drop, t.out}).as("body", "gather");
+  const auto [ar] = s.fuse({rs, body, gather}).as("ar");
+  s.overlap({t.layer, ar});
+  EXPECT_EQ(text_of(s.schedule()),
+            "schedule overlapped for tail {\n"
+            "  rs, ag = split(total)\n"
+            "  body, gather = reorder(ag, [drop, out])\n"
+            "  ar = fuse(rs, body, gather)\n"
+            "  overlap(layer, ar)\n"
+            "}\n");
+  EXPECT_EQ(parse_schedule(text_of(s.schedule())), s.schedule());
+  EXPECT_EQ(apply(t.p.graph(), s.schedule()).graph, s.graph());
+}
+
+TEST(Scheduling, TensorsOfTheProgramSurviveSteps) {
+  Tail t;
+  Scheduling s("s", t.p.graph());
+  s.split(t.total);  // `total` is the gather now
+  s.reorder(t.total, {t.drop, t.out});
+  s.fuse({"out'", t.out});  // `out` is the new gather
+  EXPECT_EQ(s.graph().groups().size(), 1u);
+}
+
+TEST(Scheduling, RefusesAtThePlaceOfTheCallAndStaysAsItWas) {
+  Tail t;
+  Scheduling s("s", t.p.graph());
+  const auto refused = [&](auto step, const std::string& words) {
+    try {
+      step();
+      ADD_FAILURE() << "accepted";
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.where().file, ::testing::HasSubstr("scheduling_test.cc"));
+      EXPECT_THAT(error.message(), ::testing::HasSubstr(words));
+    }
+  };
+  refused([&] { s.split(t.layer); }, "not an all_reduce");
+  refused([&] { s.fuse({t.biased, t.drop}); }, "this tensor has no name");
+  refused([&] { s.split(t.total, "hierarchical"); }, "needs two");
+  EXPECT_TRUE(s.schedule().steps.empty());
+  EXPECT_EQ(s.graph(), t.p.graph());
+}
+
+}  // namespace
+}  // namespace coconet
