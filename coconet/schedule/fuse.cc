@@ -315,6 +315,19 @@ class Members {
   std::vector<NodeId> gathers_;
 };
 
+// Updates of what the set computes that stand between two of its nodes belong to it.
+NodeSet with_updates_between(const Graph& graph, NodeSet set) {
+  for (bool added = true; added;) {
+    added = false;
+    for (NodeId id : open_path(graph, set)) {
+      const bool update = op_as<Update>(graph, id) && set[graph.node(id).inputs[1].index];
+      if (set[id.index] || !update || outermost_group(graph, id).valid()) continue;
+      set[id.index] = added = true;
+    }
+  }
+  return set;
+}
+
 // Updates that store what the group computes belong to it, where no reader of the old value has to
 // run after the group.
 NodeSet with_updates(const Graph& graph, NodeSet set) {
@@ -337,7 +350,7 @@ Verdict<FuseMatch> match_fuse(const Graph& graph, const Parts& parts) {
   std::vector<NodeId> given;
   for (const std::vector<NodeId>& part : parts) given.insert(given.end(), part.begin(), part.end());
   if (given.empty()) return Refusal{"fuse needs at least one operation", {}};
-  const NodeSet set = with_subexpressions(graph, given);
+  const NodeSet set = with_updates_between(graph, with_subexpressions(graph, given));
   if (auto refusal = Members(graph, set).refuse()) return *refusal;
   if (auto refusal = refuse_cycle(graph, set)) return *refusal;
   return FuseMatch{list_of(with_updates(graph, set))};

@@ -159,7 +159,9 @@ class Mover {
         stored = rebuild_.at(value);
       }
     }
-    rebuild_.replace(id, builder.add(node.op, {storage, stored}, node.name, node.where));
+    const NodeId updated = builder.add(node.op, {storage, stored}, node.name, node.where);
+    if (stored == now) body_.push_back(updated);
+    rebuild_.replace(id, updated);
     note_moved(id, now);
   }
 

@@ -33,5 +33,62 @@ TEST(ExampleSchedules, Sgd) { expect_all_schedules("sgd", kVectors); }
 TEST(ExampleSchedules, Adam) { expect_all_schedules("adam", kVectors); }
 TEST(ExampleSchedules, Lamb) { expect_all_schedules("lamb", kVectors); }
 
+// Weights sliced by columns over tp, gradients of each dp replica; the momentum becomes 1/N of each
+// rank's columns, or is declared so.
+const char* const kDataByTensor = R"(
+mesh world(dp, tp)
+dim N, H
+program sgd(g: f16[N,H] local@dp sliced(1)@tp, p: f32[N,H] sliced(1)@tp,
+            state m: f32[N,H] sliced(1)@tp, scalar lr: f32 = 0.1) {
+  total = all_reduce(cast(g, f32), +)@dp
+  avg = total / size(dp)
+  m2 = update(m, 0.9 * m + avg)
+  p2 = update(p, p - lr * m2)
+  return p2
+}
+schedule sharded for sgd {
+  rs, ag = split(total)
+  body, gm, gp = reorder(ag, [avg, m2, p2])
+  as_slice(m) dead(gm)
+  fuse(rs, body, gp)
+}
+program declared(g: f16[N,H] local@dp sliced(1)@tp, p: f32[N,H] sliced(1)@tp,
+                 state m: f32[N,H] sliced(1)@tp sliced(*)@dp, scalar lr: f32 = 0.1) {
+  total = all_reduce(cast(g, f32), +)@dp
+  avg = total / size(dp)
+  m2 = update(m, 0.9 * m + shard(avg, (*))@dp)
+  whole = all_gather(m2)@dp
+  p2 = update(p, p - lr * whole)
+  return p2
+}
+schedule moved for declared {
+  rs, ag = split(total)
+  body = reorder(ag, [avg, m2])
+  last, gp = reorder(whole, [p2])
+  fuse(rs, body, last, gp)
+}
+)";
+
+TEST(ExampleSchedules, DataByTensorParallelWithShardedMomentum) {
+  const File file = parse_file(kDataByTensor);
+  ASSERT_EQ(file.schedules.size(), 2u);
+  for (const Schedule& schedule : file.schedules) {
+    for (const std::vector<int>& mesh : {std::vector<int>{2, 2}, {3, 2}, {1, 3}, {4, 1}}) {
+      for (const Sizes& sizes : {Sizes{{"N", 70}, {"H", 45}}, {{"N", 3}, {"H", 1}}}) {
+        expect_schedule_keeps_meaning(file.program(schedule.program), schedule, sizes, mesh);
+      }
+    }
+  }
+}
+
+// More ranks than the first dim has rows: slices are of B and S together.
+TEST(ExampleSchedules, TwoSentencesOnFourRanks) {
+  const File file = read_file("examples/attention_norm.coco");
+  for (const Schedule& schedule : file.schedules) {
+    expect_schedule_keeps_meaning(file.program(schedule.program), schedule,
+                                  {{"B", 2}, {"S", 5}, {"H", 6}}, {4});
+  }
+}
+
 }  // namespace
 }  // namespace coconet
