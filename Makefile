@@ -1,7 +1,7 @@
 # The commands of daily work. Each expects the packages of tools/install.sh.
 #
 #   make build      the tool, at build/coconet, and the tests
-#   make demo       the programs of examples/ on real data (examples/demo.sh)
+#   make demo       the programs of examples/ on real data (examples/demo.py)
 #   make test       all tests and checks; ends with ctest's summary
 #   make bench      measurements side by side with peers, optimised build
 #   make check      formatting, layers, sizes, headers: what needs no test run
@@ -28,7 +28,7 @@ build: build/CMakeCache.txt
 	cmake --build build -j $(JOBS)
 
 demo: build
-	examples/demo.sh build/coconet
+	examples/demo.py build/coconet
 
 test: build
 	$(CTEST) --test-dir build
