@@ -98,8 +98,9 @@ def tail_rows(program: str) -> list[Row]:
 
 
 def dropout_rows(program: str) -> list[Row]:
+    ranks_of = (2, 3) if program.endswith("_norm") else (1, 2, 3, 4)
     return [Row(program, "dropout 0.1", schedule, ranks, tail_arguments(program, "0.1"))
-            for ranks in (1, 2, 3, 4) for schedule in SCHEDULES[program]]
+            for ranks in ranks_of for schedule in SCHEDULES[program]]
 
 
 def optimizer_rows(program: str) -> list[Row]:

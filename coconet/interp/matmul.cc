@@ -65,13 +65,23 @@ std::vector<double> widened(DTypeKind kind, const Bytes& bytes, bool magnitudes)
   return out;
 }
 
+// Terms are added in the order of k, several to a visit of the row.
 std::vector<double> product(const Geometry& g, const std::vector<double>& a,
                             const std::vector<double>& b) {
   std::vector<double> out(g.out.count(), 0.0);
   if (out.empty() || g.k.count == 0) return out;
   for_each_row(g, [&](std::int64_t first, std::int64_t a_first, std::int64_t b_first) {
     double* row = &out[first];
-    for (std::int64_t k = 0; k < g.k.count; ++k) {
+    std::int64_t k = 0;
+    for (; k + 4 <= g.k.count; k += 4) {
+      const double* s = &a[a_first + k];
+      const double* b0 = &b[b_first + k * g.b_stride];
+      const double *b1 = b0 + g.b_stride, *b2 = b1 + g.b_stride, *b3 = b2 + g.b_stride;
+      for (std::int64_t j = 0; j < g.columns; ++j) {
+        row[j] = (((row[j] + s[0] * b0[j]) + s[1] * b1[j]) + s[2] * b2[j]) + s[3] * b3[j];
+      }
+    }
+    for (; k < g.k.count; ++k) {
       const double scale = a[a_first + k];
       const double* b_row = &b[b_first + k * g.b_stride];
       for (std::int64_t j = 0; j < g.columns; ++j) row[j] += scale * b_row[j];
