@@ -28,8 +28,11 @@ class ProgramReader {
   std::optional<Graph> read() {
     const std::size_t before = errors_.size();
     for (const Parameter& parameter : program_.parameters) read_parameter(parameter);
-    for (const Statement& statement : program_.statements) read_statement(statement);
-    if (errors_.size() > before || failed_) return std::nullopt;
+    for (const Statement& statement : program_.statements) {
+      if (errors_.full()) break;
+      read_statement(statement);
+    }
+    if (errors_.size() > before || errors_.full() || failed_) return std::nullopt;
     try {
       return std::move(assembler_.builder()).finish();
     } catch (const UserError& error) {
