@@ -178,7 +178,7 @@ TEST(Failure, ProcessKilledIsNamed) {
     }
     c.barrier("end");
   });
-  EXPECT_LT(timer.seconds(), 1.5);
+  EXPECT_LT(timer.seconds(), 3);
   EXPECT_THAT(texts[2], HasSubstr("killed: rank 2 was killed by signal 9 (SIGKILL)"));
   for (const int rank : {0, 1, 3}) {
     EXPECT_THAT(texts[static_cast<std::size_t>(rank)],
@@ -190,7 +190,7 @@ TEST(Failure, ProcessKilledIsNamed) {
 TEST(Failure, ProcessThatNeverWaitsIsKilled) {
   const Timer timer;
   const auto texts = outcome_texts(test_launch(2, RankKind::process), [](Communicator& c) {
-    if (c.rank() == 0) raise(SIGSEGV);
+    if (c.rank() == 0) raise(SIGTERM);
     for (;;) std::this_thread::sleep_for(milliseconds(100));
   });
   EXPECT_LT(timer.seconds(), 3);
