@@ -36,7 +36,7 @@ int main() {
   Scheduling s("sharded", p.graph());
   const auto [rs, ag] = s.split(total).as("rs", "ag");
   const auto [body, gm, gv, gp] =
-      s.reorder(ag, {avg, m2, v2, mh, vh, u, nu, ratio, p2}).as("body", "gm", "gv", "gp");
+      s.reorder(ag, {avg, m2, v2, mh, vh, u, np, nu, ratio, p2}).as("body", "gm", "gv", "gp");
   s.as_slice(m);
   s.as_slice(v);
   s.dead(gm);
