@@ -1,6 +1,7 @@
 # The commands of daily work. Each expects the packages of tools/install.sh.
 #
 #   make build      the tool, at build/coconet, and the tests
+#   make tool       the tool alone
 #   make demo       the programs of examples/ on real data (examples/demo.py)
 #   make test       all tests and checks; ends with ctest's summary
 #   make bench      measurements side by side with peers, optimised build
@@ -14,7 +15,7 @@ CTEST := ctest --output-on-failure -j $(JOBS)
 # The thread sanitizer of some compilers fails where addresses are much randomised.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: build demo test bench check format test-asan test-tsan clean
+.PHONY: build tool demo test bench check format test-asan test-tsan clean
 .DEFAULT_GOAL := build
 
 # build, build-release, build-asan, build-tsan: the folders of the presets.
@@ -27,7 +28,10 @@ build-%/CMakeCache.txt:
 build: build/CMakeCache.txt
 	cmake --build build -j $(JOBS)
 
-demo: build
+tool: build/CMakeCache.txt
+	cmake --build build -j $(JOBS) --target coconet_tool
+
+demo: tool
 	examples/demo.py build/coconet
 
 test: build
