@@ -190,10 +190,12 @@ def compile_all(tool: str, progress: Progress) -> None:
             progress.show(f"compiling: {count} of {len(rows)}")
 
 
-HEADER = """\
-row  program         on               schedule     ranks     largest   within  bit-equal to  same     time of
-                                                          difference   bound   unscheduled   mask      a call
-"""
+HEADER = (
+    "row  program         on               schedule     ranks    "
+    " largest   within  bit-equal to  same     time of\n"
+    "                                                          di"
+    "fference   bound   unscheduled   mask      a call\n"
+)
 
 
 def yes_no(value: bool | None) -> str:
