@@ -191,10 +191,10 @@ def compile_all(tool: str, progress: Progress) -> None:
 
 
 HEADER = (
-    "row  program         on               schedule     ranks    "
-    " largest   within  bit-equal to  same     time of\n"
-    "                                                          di"
-    "fference   bound   unscheduled   mask      a call\n"
+    "row  program         on               schedule     ranks"
+    "     largest   within  bit-equal to  same     time of\n"
+    "                                                        "
+    "  difference   bound   unscheduled   mask      a call\n"
 )
 
 
