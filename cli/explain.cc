@@ -25,11 +25,10 @@ int explain_file(const ExplainArguments& arguments, Context& context) {
   if (!arguments.step.empty()) {
     const Schedule wanted = parse_schedule("schedule step for " + graph.header().program + " { " +
                                            arguments.step + " }");
-    for (const Step& step : wanted.steps)
-      out += text_of(step) + ": " + explain(applied, step) + "\n";
+    for (const Step& step : wanted.steps) out += explain(applied, step) + "\n";
   } else {
     for (const Step& step : legal_steps(applied)) {
-      out += text_of(step) + ": " + explain(applied, step) + "\n";
+      out += explain(applied, step) + "\n";
     }
     if (out.empty()) out = "no step is legal here\n";
   }

@@ -18,7 +18,9 @@ int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id);
 
 // Appends the member's launches to the plan: one kernel a phase (phases are parted by tensor-wide
 // reductions), a matmul, or a reduction.
-void lower_member(Plan& plan, Storage& storage, const Member& member, bool keep_values);
+// `group`: the overlapped group that the member is in, or null.
+void lower_member(Plan& plan, Storage& storage, const Member& member, bool keep_values,
+                  const OverlapGroup* group);
 
 // Appends a kernel that copies the value of `from` (a view, constant or input too) to `to`.
 void lower_copy(Plan& plan, Storage& storage, NodeId from, BufferId to, const std::string& name);

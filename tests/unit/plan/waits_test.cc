@@ -145,5 +145,38 @@ program tail(x: f32[B,S,H] sliced(2), w: f32[H,H] sliced(0), b: f32[H]) {
   EXPECT_EQ(plan.launch(ar.waits[0].on).name, "layer");
 }
 
+const char* const kWhole = R"(
+mesh world(dp)
+dim N, M
+program whole(g: f16[N,M] local, m: f32[N,M]) {
+  total = all_reduce(cast(g, f32), +)
+  m2 = m * 0.9 + total
+  size = norm(m2)
+  return m2, size
+}
+)";
+
+TEST(Overlap, AnAllReduceThatIsNotSplitIsCutByRowsAsItsGroup) {
+  const Plan plan = plan_of(kWhole, "overlap(total, m2)");
+  ASSERT_EQ(plan.overlaps.size(), 1u);
+  const auto& kernel = std::get<Kernel>(launch_named(plan, "total").work);
+  EXPECT_EQ(kernel.space.layout.slice(0), Slice::dim(0));
+  EXPECT_EQ(plan.launch(plan.overlaps[0].last).name, "m2");
+}
+
+TEST(Overlap, WhatNeedsAllRowsRunsAfterTheGroup) {
+  const Plan plan = plan_of(kWhole, "overlap(m2, size)");
+  for (const Launch& launch : plan.launches) {
+    if (launch.name.find("size") != std::string::npos) {
+      EXPECT_EQ(launch.overlap, -1) << launch.name;
+    }
+  }
+}
+
+TEST(Overlap, AFlatSliceHasNoRowsToOverlapBy) {
+  const Plan plan = plan_of(kWhole, "rs, ag = split(total, (*)) overlap(rs, ag)");
+  EXPECT_TRUE(plan.overlaps.empty());
+}
+
 }  // namespace
 }  // namespace coconet::plan
