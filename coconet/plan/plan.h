@@ -153,8 +153,7 @@ struct OverlapGroup {
   std::string name;
   LaunchId first, last;
   Slice slice;    // a range of leading dims
-  Shape rows;     // these dims: taken as one index they are the rows
-  AxisList axes;  // the one axis whose ranks own the slices
+  AxisList axes;  // whose ranks own the slices
   int knob = 0;
 };
 

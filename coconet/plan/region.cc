@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "coconet/plan/chunking.h"
 #include "coconet/plan/kernel_builder.h"
 
 namespace coconet::plan {
@@ -40,10 +39,18 @@ int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id) {
 
 namespace {
 
+// A layout that cuts the tensor among `axes` for a direct all_reduce; the type itself (every rank
+// folds all of it) where a flat cut cannot be had.
+TensorType direct_space(const TensorType& type, const AxisList& axes) {
+  if (type.shape.empty() || !type.layout.axes_that_are<Sliced>().empty()) return type;
+  TensorType out = type;
+  for (int axis : axes) out.layout = out.layout.with(axis, Sliced{Slice::all()});
+  return out;
+}
+
 class RegionLowering {
  public:
-  RegionLowering(Plan& plan, Storage& storage, const Member& member, bool keep_values,
-                 const OverlapGroup* group)
+  RegionLowering(Plan& plan, Storage& storage, const Member& member, bool keep_values)
       : plan_(plan),
         graph_(plan.graph),
         storage_(storage),
@@ -51,8 +58,7 @@ class RegionLowering {
         region_(set_of(graph_, member.nodes)),
         readers_(readers_of(graph_)),
         phases_(phases_of(graph_, member)),
-        keep_values_(keep_values),
-        group_(group) {}
+        keep_values_(keep_values) {}
 
   void lower() {
     const TensorType space = space_of_member();
@@ -88,7 +94,7 @@ class RegionLowering {
       const Node& node = graph_.node(id);
       if (std::holds_alternative<ReduceScatter>(node.op)) return node.type;
       if (const auto* reduce = std::get_if<AllReduce>(&node.op)) {
-        return space_of_all_reduce(node.type, reduce->axes, group_);
+        return direct_space(node.type, reduce->axes);
       }
       if (const auto* send = std::get_if<Broadcast>(&node.op)) {
         TensorType type = graph_.node(node.inputs[0]).type;
@@ -190,7 +196,6 @@ class RegionLowering {
   std::vector<std::vector<NodeId>> readers_;
   Phases phases_;
   bool keep_values_;
-  const OverlapGroup* group_;  // that the member is in; may be null
 };
 
 // The buffer of a value that a launch reads whole: views and constants are copied out first.
@@ -235,8 +240,7 @@ void lower_copy(Plan& plan, Storage& storage, NodeId from, BufferId to, const st
   plan.launches.push_back(std::move(launch));
 }
 
-void lower_member(Plan& plan, Storage& storage, const Member& member, bool keep_values,
-                  const OverlapGroup* group) {
+void lower_member(Plan& plan, Storage& storage, const Member& member, bool keep_values) {
   const Graph& graph = plan.graph;
   const NodeId only = member.nodes.front();
   const Node& node = graph.node(only);
@@ -262,7 +266,7 @@ void lower_member(Plan& plan, Storage& storage, const Member& member, bool keep_
       }
     }
   }
-  RegionLowering(plan, storage, member, keep_values, group).lower();
+  RegionLowering(plan, storage, member, keep_values).lower();
   for (NodeId id : member.nodes) {
     const Node& update = graph.node(id);
     if (!std::holds_alternative<Update>(update.op) || !storage.needs_copy(id)) continue;

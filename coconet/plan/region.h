@@ -18,9 +18,7 @@ int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id);
 
 // Appends the member's launches to the plan: one kernel a phase (phases are parted by tensor-wide
 // reductions), a matmul, or a reduction.
-// `group`: the overlapped group that the member is in, or null.
-void lower_member(Plan& plan, Storage& storage, const Member& member, bool keep_values,
-                  const OverlapGroup* group);
+void lower_member(Plan& plan, Storage& storage, const Member& member, bool keep_values);
 
 // Appends a kernel that copies the value of `from` (a view, constant or input too) to `to`.
 void lower_copy(Plan& plan, Storage& storage, NodeId from, BufferId to, const std::string& name);

@@ -99,6 +99,18 @@ class RunPrinter {
     if (is_awaited(l)) line("  ", "signal(call, " + done + ");");
   }
 
+  // The product of the dims of the sliced range, in the launches' tensors.
+  std::string rows_text(const OverlapGroup& group) const {
+    for (int l = group.first.index; l <= group.last.index; ++l) {
+      const Kernel* kernel = std::get_if<Kernel>(&plan_.launches[l].work);
+      if (!kernel) continue;
+      const Shape& shape = kernel->space.shape;
+      if (group.slice.flat) break;
+      return product_text({shape.begin(), shape.begin() + group.slice.last + 1});
+    }
+    throw InternalError("an overlapped group has a kernel that is sliced by rows");
+  }
+
   bool works_on_own_slice(const Launch& launch, const OverlapGroup& group) const {
     const Kernel* kernel = std::get_if<Kernel>(&launch.work);
     return kernel && !group.axes.empty() && kernel->space.layout.is<Sliced>(group.axes[0]);
@@ -112,7 +124,7 @@ class RunPrinter {
     const std::string axis = group.axes.empty() ? "" : std::to_string(group.axes[0]);
     line("  ", "// overlapped " + group.name + ": launches " + std::to_string(group.first.index) +
                    " to " + std::to_string(group.last.index) + ", chunk by chunk");
-    line("  ", "const Chunks " + chunks + "(" + product_text(group.rows) + ", " +
+    line("  ", "const Chunks " + chunks + "(" + rows_text(group) + ", " +
                    (axis.empty() ? "1" : "ranks.sizes[" + axis + "]") + ", call.knobs[" +
                    std::to_string(group.knob) + "]);");
     for (int l = group.first.index; l <= group.last.index; ++l) {
