@@ -117,7 +117,25 @@ class Sorter {
         if (--before_[next] == 0) ready.insert({key_[next], next});
       }
     }
+    if (emitted < units.size() && groups_ == 0) refuse_updates();
     check(emitted == units.size(), "groups have no cycle");
+  }
+
+  // Without groups only updates order what does not read each other.
+  [[noreturn]] void refuse_updates() const {
+    std::string names;
+    Where where;
+    for (int i = 0; i < n_; ++i) {
+      if (before_[i] == 0 || !std::holds_alternative<Update>(graph_.node({i}).op)) continue;
+      names += (names.empty() ? "" : ", ") + graph_.label({i});
+      if (!where.known()) where = graph_.node({i}).where;
+    }
+    throw UserError(ErrorKind::type,
+                    "each of " + names +
+                        " overwrites storage whose old value another of them reads, so none can "
+                        "come first; give a name to what one of them computes (t = ..., then "
+                        "update(p, t)), so that it is computed before",
+                    where);
   }
 
   void emit_group(int unit) {

@@ -25,7 +25,8 @@ struct CanonicalOrder {
   std::vector<GroupPlace> groups;  // members before the groups that hold them
 };
 
-// InternalError if groups are in a cycle.
+// InternalError if groups are in a cycle; UserError if updates are, each with the old value that
+// another overwrites inside its own expression.
 CanonicalOrder canonical_order(const Graph& graph);
 
 }  // namespace coconet

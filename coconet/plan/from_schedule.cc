@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coconet/graph/walk.h"
+#include "coconet/plan/chunking.h"
 #include "coconet/plan/order.h"
 #include "coconet/plan/region.h"
 #include "coconet/plan/storage.h"
@@ -11,59 +12,13 @@
 namespace coconet::plan {
 namespace {
 
-// The slice that the fused collective of an overlapped group cuts, or that its gather joins.
-OverlapGroup chunking_of(const Graph& graph, const Unit& unit) {
-  OverlapGroup out;
-  out.name = graph.group(unit.overlapped).name;
-  for (const Member& member : unit.members) {
-    for (NodeId id : member.nodes) {
-      const Node& node = graph.node(id);
-      const TensorType* cut = nullptr;
-      AxisList axes;
-      if (const auto* scatter = std::get_if<ReduceScatter>(&node.op)) {
-        cut = &node.type;
-        axes = scatter->axes;
-      } else if (const auto* gather = std::get_if<AllGather>(&node.op)) {
-        cut = &graph.node(node.inputs[0]).type;
-        axes = gather->axes;
-      }
-      if (!cut || cut->shape.front().is_blocks()) continue;
-      out.axes = axes;
-      out.slice = cut->layout.slice(axes.front());
-      return out;
-    }
-  }
-  out.slice = Slice::dim(0);
-  return out;
-}
-
 void lower_unit(Plan& plan, Storage& storage, const Unit& unit, bool keep_values) {
   const int first = static_cast<int>(plan.launches.size());
-  for (const Member& member : unit.members) lower_member(plan, storage, member, keep_values);
-  const int last = static_cast<int>(plan.launches.size()) - 1;
-  if (!unit.overlapped.valid() || last < first) return;
-  OverlapGroup group = chunking_of(plan.graph, unit);
-  group.first = LaunchId{first};
-  group.last = LaunchId{last};
-  group.knob = static_cast<int>(plan.overlaps.size());
-  // What folds all blocks cannot be chunked; it can only come last (schedule/overlap.h), after the
-  // group.
-  for (int l = first; l <= last; ++l) {
-    const Kernel* kernel = std::get_if<Kernel>(&plan.launches[l].work);
-    const bool whole = kernel && std::any_of(kernel->statements.begin(), kernel->statements.end(),
-                                             [](const Statement& s) {
-                                               return std::holds_alternative<FoldBuffer>(s.action);
-                                             });
-    if (whole) {
-      group.last = LaunchId{l - 1};
-      break;
-    }
+  const std::optional<Slice> rows = chunked_rows(plan.graph, unit);
+  for (const Member& member : unit.members) {
+    lower_member(plan, storage, member, {keep_values, rows});
   }
-  if (group.last < group.first) return;
-  for (int l = group.first.index; l <= group.last.index; ++l) {
-    plan.launches[l].overlap = static_cast<int>(plan.overlaps.size());
-  }
-  plan.overlaps.push_back(group);
+  form_overlap_group(plan, unit, first);
 }
 
 // An output that is the old value of a storage that is updated: copied before anything else.

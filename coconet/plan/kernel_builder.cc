@@ -154,7 +154,17 @@ BlockFacts block_facts(const Op& op) {
 ValueId KernelBuilder::block_sum(NodeId reduction) {
   const Node& node = graph_.node(reduction);
   const BlockFacts facts = block_facts(node.op);
-  const DType wide{accumulator_of(graph_.node(node.inputs[0]).type.dtype.kind)};
+  const TensorType& operand = graph_.node(node.inputs[0]).type;
+  for (int axis : operand.layout.slice_order()) {
+    if (operand.layout.slice(axis).flat) continue;
+    throw UserError(ErrorKind::unsupported,
+                    graph_.label(reduction) + " folds a tensor that is sliced" +
+                        operand.layout.slice(axis).text() +
+                        ", whose pieces are no whole blocks; it cannot run inside a kernel with "
+                        "other operations: fuse what stands before and after it separately",
+                    node.where);
+  }
+  const DType wide{accumulator_of(operand.dtype.kind)};
   ValueId x = cast(value(node.inputs[0]), wide, reduction);
   if (facts.squares) x = compute(PointwiseFn::mul, {x, x}, wide, reduction);
   blocks_ = true;

@@ -91,7 +91,7 @@ struct Statement {
 };
 
 // Writes a value to this rank's `buffer` or, with `all`, to that of every rank of these axes, at
-// the visited element, run or (call level) once.
+// the visited element, run or (call level) once; a scalar that is rooted elsewhere is not written.
 struct Store {
   ValueId value;
   BufferId buffer;
@@ -116,7 +116,8 @@ struct MatmulLaunch {
 };
 
 // out = reduction of `in` over `dims`, any dims, 16 lanes over the reduced index in row-major
-// order; mean divides by the count.
+// order; mean divides by the count. No dims: of all that the rank holds, in blocks of kBlock of the
+// held index, folded in order.
 struct ReduceLaunch {
   ReduceFn fn = ReduceFn::sum;
   std::vector<int> dims;

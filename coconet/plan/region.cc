@@ -39,18 +39,22 @@ int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id) {
 
 namespace {
 
-// A layout that cuts the tensor among `axes` for a direct all_reduce; the type itself (every rank
-// folds all of it) where a flat cut cannot be had.
-TensorType direct_space(const TensorType& type, const AxisList& axes) {
+// A layout that cuts the tensor among `axes` for a direct all_reduce, by `rows` if they are given;
+// the type itself (every rank folds all of it) where a cut cannot be had.
+TensorType direct_space(const TensorType& type, const AxisList& axes,
+                        const std::optional<Slice>& rows) {
   if (type.shape.empty() || !type.layout.axes_that_are<Sliced>().empty()) return type;
+  const bool by_rows = rows && rows->last < type.rank();
   TensorType out = type;
-  for (int axis : axes) out.layout = out.layout.with(axis, Sliced{Slice::all()});
+  for (int axis : axes) {
+    out.layout = out.layout.with(axis, Sliced{by_rows ? *rows : Slice::all()});
+  }
   return out;
 }
 
 class RegionLowering {
  public:
-  RegionLowering(Plan& plan, Storage& storage, const Member& member, bool keep_values)
+  RegionLowering(Plan& plan, Storage& storage, const Member& member, const LoweringOptions& options)
       : plan_(plan),
         graph_(plan.graph),
         storage_(storage),
@@ -58,9 +62,12 @@ class RegionLowering {
         region_(set_of(graph_, member.nodes)),
         readers_(readers_of(graph_)),
         phases_(phases_of(graph_, member)),
-        keep_values_(keep_values) {}
+        options_(options) {}
 
   void lower() {
+    const bool nothing = std::all_of(member_.nodes.begin(), member_.nodes.end(),
+                                     [&](NodeId id) { return is_view(graph_.node(id).op); });
+    if (nothing) return;
     const TensorType space = space_of_member();
     for (int phase = 0; phase < phases_.count; ++phase) {
       KernelBuilder builder(plan_, storage_, region_, phases_, phase, space);
@@ -90,11 +97,12 @@ class RegionLowering {
   // What the kernels of the member iterate over.
   TensorType space_of_member() const {
     const TensorType* best = nullptr;
+    const TensorType* gathered = nullptr;
     for (NodeId id : member_.nodes) {
       const Node& node = graph_.node(id);
       if (std::holds_alternative<ReduceScatter>(node.op)) return node.type;
       if (const auto* reduce = std::get_if<AllReduce>(&node.op)) {
-        return direct_space(node.type, reduce->axes);
+        return direct_space(node.type, reduce->axes, options_.rows);
       }
       if (const auto* send = std::get_if<Broadcast>(&node.op)) {
         TensorType type = graph_.node(node.inputs[0]).type;
@@ -102,6 +110,9 @@ class RegionLowering {
           if (send->root) type.layout = type.layout.with(axis, Rooted{*send->root});
         }
         return type;
+      }
+      if (std::holds_alternative<AllGather>(node.op) && !node.type.shape.front().is_blocks()) {
+        gathered = &graph_.node(node.inputs[0]).type;
       }
       const bool inner = std::holds_alternative<AllGather>(node.op) ||
                          std::holds_alternative<BlockReduce>(node.op) || is_tensor_wide(node.op);
@@ -112,7 +123,7 @@ class RegionLowering {
       if (!best || rank_of(*type) > rank_of(*best)) best = type;
     }
     check(best != nullptr, "a member has something to compute");
-    return *best;
+    return gathered ? *gathered : *best;
   }
 
   // Rank first, then dims that are not a literal 1: keeps a row's results from being the space.
@@ -170,11 +181,12 @@ class RegionLowering {
       builder.store(value, storage_.buffer(id), gather->axes);
       return;
     }
-    if (!read_outside(id) && !read_in_later_phase(id) && !stored_by_update(id) && !keep_values_) {
+    if (!read_outside(id) && !read_in_later_phase(id) && !stored_by_update(id) &&
+        !options_.keep_values) {
       return;
     }
     if (std::holds_alternative<BlockReduce>(node.op)) {
-      if (read_outside(id) || keep_values_) {
+      if (read_outside(id) || options_.keep_values) {
         builder.store(builder.block_sum(id), storage_.buffer(id));
       }
     } else if (const auto* reduce = std::get_if<AllReduce>(&node.op)) {
@@ -184,8 +196,22 @@ class RegionLowering {
     } else if (const auto* send = std::get_if<Broadcast>(&node.op)) {
       builder.store(builder.value(node.inputs[0]), storage_.buffer(id), send->axes);
     } else {
+      check_space(builder, id);
       builder.store(builder.value(id), storage_.buffer(id));
     }
+  }
+
+  // A kernel makes only its space's piece of a value.
+  void check_space(const KernelBuilder& builder, NodeId id) const {
+    const TensorType& type = graph_.node(id).type;
+    const TensorType& space = builder.space();
+    if (type.shape != space.shape || type.layout == space.layout) return;
+    throw UserError(ErrorKind::unsupported,
+                    graph_.label(id) + " is " + type.text(graph_.mesh()) +
+                        ", but the kernel it is fused into works on " +
+                        space.layout.text(graph_.mesh()) +
+                        " only, and others read it; leave it out of the group",
+                    graph_.node(id).where);
   }
 
   Plan& plan_;
@@ -195,7 +221,7 @@ class RegionLowering {
   NodeSet region_;
   std::vector<std::vector<NodeId>> readers_;
   Phases phases_;
-  bool keep_values_;
+  const LoweringOptions& options_;
 };
 
 // The buffer of a value that a launch reads whole: views and constants are copied out first.
@@ -208,6 +234,13 @@ BufferId dense(Plan& plan, Storage& storage, NodeId id) {
   const BufferId copy = storage.temporary(name, plan.graph.node(id).type);
   lower_copy(plan, storage, id, copy, "copy of " + plan.graph.label(id));
   return copy;
+}
+
+// The rank's piece is made of blocks of the tensor's flat index.
+bool has_whole_blocks(const Graph& graph, NodeId id) {
+  const Layout& layout = graph.node(id).type.layout;
+  return std::all_of(layout.slice_order().begin(), layout.slice_order().end(),
+                     [&](int axis) { return layout.slice(axis).flat; });
 }
 
 bool over_last_dim_only(const Graph& graph, const Node& node, const Reduce& reduce) {
@@ -240,7 +273,8 @@ void lower_copy(Plan& plan, Storage& storage, NodeId from, BufferId to, const st
   plan.launches.push_back(std::move(launch));
 }
 
-void lower_member(Plan& plan, Storage& storage, const Member& member, bool keep_values) {
+void lower_member(Plan& plan, Storage& storage, const Member& member,
+                  const LoweringOptions& options) {
   const Graph& graph = plan.graph;
   const NodeId only = member.nodes.front();
   const Node& node = graph.node(only);
@@ -258,7 +292,8 @@ void lower_member(Plan& plan, Storage& storage, const Member& member, bool keep_
       return;
     }
     if (const auto* reduce = std::get_if<Reduce>(&node.op)) {
-      if (!reduce->dims.empty() && !over_last_dim_only(graph, node, *reduce)) {
+      const bool blocks = reduce->dims.empty() && has_whole_blocks(graph, node.inputs[0]);
+      if (!blocks && !over_last_dim_only(graph, node, *reduce)) {
         const BufferId in = dense(plan, storage, node.inputs[0]);
         const ReduceLaunch work{reduce->fn, reduce->dims, in, storage.buffer(only)};
         plan.launches.push_back(launch_of(graph, only, work));
@@ -266,7 +301,7 @@ void lower_member(Plan& plan, Storage& storage, const Member& member, bool keep_
       }
     }
   }
-  RegionLowering(plan, storage, member, keep_values).lower();
+  RegionLowering(plan, storage, member, options).lower();
   for (NodeId id : member.nodes) {
     const Node& update = graph.node(id);
     if (!std::holds_alternative<Update>(update.op) || !storage.needs_copy(id)) continue;

@@ -1,6 +1,7 @@
 // Lowers one member (a fused group or a single node) to launches.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "coconet/plan/kernel_builder.h"
@@ -16,9 +17,15 @@ Phases phases_of(const Graph& graph, const Member& member);
 // The phase in which the kernel of the node `id` reads its operands.
 int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id);
 
+struct LoweringOptions {
+  bool keep_values = false;   // see PlanOptions
+  std::optional<Slice> rows;  // cut an all_reduce among the ranks by these rows instead of (*)
+};
+
 // Appends the member's launches to the plan: one kernel a phase (phases are parted by tensor-wide
 // reductions), a matmul, or a reduction.
-void lower_member(Plan& plan, Storage& storage, const Member& member, bool keep_values);
+void lower_member(Plan& plan, Storage& storage, const Member& member,
+                  const LoweringOptions& options);
 
 // Appends a kernel that copies the value of `from` (a view, constant or input too) to `to`.
 void lower_copy(Plan& plan, Storage& storage, NodeId from, BufferId to, const std::string& name);

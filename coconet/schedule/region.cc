@@ -133,6 +133,12 @@ std::vector<NodeId> open_path(const Graph& graph, const NodeSet& set) {
 std::vector<NodeId> cycle_through(const Graph& graph, const NodeSet& set) {
   Edges after = value_edges(graph);
   add_write_edges(graph, after);
+  // An expression runs with the named value that contains it.
+  for (int i = 0; i < graph.size(); ++i) {
+    const Node& node = graph.node({i});
+    if (!node.name.empty() || is_literal(node.op) || set[i]) continue;
+    after[named_value(graph, {i}).index].push_back({i});
+  }
   for (int g = 0; g < static_cast<int>(graph.groups().size()); ++g) {
     if (group_of(graph, GroupId{g}).valid()) continue;
     const std::vector<NodeId> members = list_of(nodes_of(graph, {g}));

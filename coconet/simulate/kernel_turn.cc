@@ -28,8 +28,10 @@ KernelTurn::KernelTurn(const Context& context, const plan::Turn& turn, int rank,
       actor_{rank, &turn},
       kernel_(kernel),
       visit_(plan::visit_of(bound_, kernel, turn, rank)),
+      needed_(kernel.statements.size(), false),
       values_(kernel.statements.size()) {
   cut_into_segments();
+  find_needed();
 }
 
 void KernelTurn::cut_into_segments() {
@@ -46,8 +48,24 @@ void KernelTurn::cut_into_segments() {
   }
 }
 
+bool KernelTurn::performs(const plan::Store& store) const {
+  if (statement(store.value.index).level != Level::call) return !segments_.empty();
+  if (turn_.chunk != bound_.chunks_of(turn_.launch) - 1) return false;
+  if (store.all) return !visit_.away;
+  return context_.memory.piece(store.buffer, rank_).count() > 0;
+}
+
+void KernelTurn::find_needed() {
+  for (const plan::Store& store : kernel_.stores) {
+    if (performs(store)) needed_[store.value.index] = true;
+  }
+  for (int i = static_cast<int>(kernel_.statements.size()) - 1; i >= 0; --i) {
+    if (!needed_[i]) continue;
+    for (plan::ValueId input : statement(i).inputs) needed_[input.index] = true;
+  }
+}
+
 bool KernelTurn::step() {
-  if (visit_.away) return true;
   if (!begun_) perform(Level::call, Level::call);
   begun_ = true;
   if (next_ < segments_.size()) {
@@ -56,21 +74,23 @@ bool KernelTurn::step() {
     store_values(Level::run, Level::element);
   }
   if (next_ < segments_.size()) return false;
-  if (turn_.chunk == bound_.chunks_of(turn_.launch) - 1) store_values(Level::call, Level::call);
+  store_values(Level::call, Level::call);
   return true;
 }
 
 void KernelTurn::perform(Level from, Level to) {
   for (int i = 0; i < static_cast<int>(kernel_.statements.size()); ++i) {
     const Level level = statement(i).level;
-    if (!statement(i).per_peer && from <= level && level <= to) evaluate(i, kNoPeer);
+    if (needed_[i] && !statement(i).per_peer && from <= level && level <= to) {
+      evaluate(i, kNoPeer);
+    }
   }
 }
 
 void KernelTurn::store_values(Level from, Level to) {
   for (const plan::Store& store : kernel_.stores) {
     const Level level = statement(store.value.index).level;
-    if (level < from || level > to) continue;
+    if (level < from || level > to || !performs(store)) continue;
     std::vector<int> owners = {rank_};
     if (store.all) owners = bound_.mesh.group(rank_, *store.all);
     for (int owner : owners) {

@@ -25,6 +25,10 @@ class KernelTurn : public TurnWork {
   };
 
   void cut_into_segments();
+  // A scalar rooted elsewhere is not written; nor is one before the launch's last chunk.
+  bool performs(const plan::Store& store) const;
+  // What the stores that are performed need: other statements may read what this rank has not.
+  void find_needed();
   void perform(plan::Level from, plan::Level to);
   void store_values(plan::Level from, plan::Level to);
   // Statement `index` for the current segment; `peer`: the rank that a fold is at.
@@ -61,6 +65,7 @@ class KernelTurn : public TurnWork {
   std::size_t next_ = 0;
   bool begun_ = false;
   Segment segment_;                                       // the current one
+  std::vector<bool> needed_;                              // by statement
   std::vector<std::vector<interp::ScalarValue>> values_;  // [statement][element]
 };
 

@@ -102,6 +102,7 @@ class ReduceTurn : public ResultsTurn {
     for (std::int64_t i = 0; i < in.count(); ++i) {
       plan::Coordinates at = plan::coordinates_of(in.sizes(), in.global(i));
       for (int dim : launch.dims) at[dim] = 0;
+      if (launch.dims.empty()) at.clear();
       reduced_[plan::held_at(piece_, at)].push_back(i);
     }
   }
@@ -111,17 +112,15 @@ class ReduceTurn : public ResultsTurn {
     const Fold fold = fold_of(launch_.fn).value_or(Fold::sum);
     const DTypeKind kind = buffer(out_).type.dtype.kind;
     const DTypeKind wide = accumulator_of(kind);
-    std::array<ScalarValue, kLanes> lanes;
-    lanes.fill(interp::identity(fold, wide));
     const std::vector<std::int64_t>& row = reduced_[index];
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      ScalarValue& lane = lanes[i % kLanes];
-      lane = interp::fold_step(fold, lane, interp::cast(read(launch_.in, row[i]), wide));
+    const std::size_t block = launch_.dims.empty() ? kBlock : std::max<std::size_t>(1, row.size());
+    ScalarValue total = fold_row(row, 0, std::min(block, row.size()), fold, wide);
+    for (std::size_t begin = block; begin < row.size(); begin += block) {
+      const std::size_t end = std::min(row.size(), begin + block);
+      total = interp::fold_step(fold, total, fold_row(row, begin, end, fold, wide));
     }
-    ScalarValue total = lanes[0];
-    for (int l = 1; l < kLanes; ++l) total = interp::fold_step(fold, total, lanes[l]);
     if (launch_.fn == ReduceFn::mean) {
-      std::int64_t count = 1;
+      std::int64_t count = launch_.dims.empty() ? piece(launch_.in).global_count() : 1;
       for (int dim : launch_.dims) count *= piece(launch_.in).sizes()[dim];
       const ScalarValue quotient[] = {total, interp::cast(interp::scalar(count), wide)};
       total = interp::apply(PointwiseFn::div, quotient);
@@ -130,6 +129,19 @@ class ReduceTurn : public ResultsTurn {
   }
 
  private:
+  ScalarValue fold_row(const std::vector<std::int64_t>& row, std::size_t begin, std::size_t end,
+                       Fold fold, DTypeKind wide) const {
+    std::array<ScalarValue, kLanes> lanes;
+    lanes.fill(interp::identity(fold, wide));
+    for (std::size_t i = begin; i < end; ++i) {
+      ScalarValue& lane = lanes[(i - begin) % kLanes];
+      lane = interp::fold_step(fold, lane, interp::cast(read(launch_.in, row[i]), wide));
+    }
+    ScalarValue total = lanes[0];
+    for (int l = 1; l < kLanes; ++l) total = interp::fold_step(fold, total, lanes[l]);
+    return total;
+  }
+
   const plan::ReduceLaunch& launch_;
   std::map<std::int64_t, std::vector<std::int64_t>> reduced_;  // by result, ascending
 };

@@ -52,4 +52,12 @@ void reduce_groups(const Space& space, const bool* reduced, const T* in, T* out,
   }
 }
 
+// out[0] = the fold of all `count` elements held, in blocks of their index. mean: as above.
+template <class F, class T>
+void reduce_held(std::int64_t count, const T* in, T* out, bool mean, std::int64_t divisor) {
+  auto total = reduce_tensor<F>(count, [&](std::int64_t i) { return widen(in[i]); });
+  if (mean) total = total / static_cast<Compute<T>>(divisor);
+  out[0] = round_to<T>(total);
+}
+
 }  // namespace coconet::kernel

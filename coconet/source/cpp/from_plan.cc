@@ -134,7 +134,8 @@ class ModulePrinter {
     std::string out = "Status launch_" + std::to_string(l) +
                       "(const Ranks& ranks) {\n"
                       "  const Call& call = ranks.call;\n  const Space in = " +
-                      pieces_.of(type) + ";\n  bool reduced[kMaxDims] = {};\n";
+                      pieces_.of(type) + ";\n";
+    if (!reduce.dims.empty()) out += "  bool reduced[kMaxDims] = {};\n";
     for (int dim : reduce.dims) {
       out += "  mark_reduced(in, " + std::to_string(dim) + ", reduced);\n";
     }
@@ -142,6 +143,12 @@ class ModulePrinter {
     for (int dim : reduce.dims) along.push_back(type.shape[dim]);
     const bool mean = reduce.fn == ReduceFn::mean;
     const Fold fold = fold_of(reduce.fn).value_or(Fold::sum);
+    if (reduce.dims.empty()) {
+      return out + "  if (in.empty_here) return kOk;\n  reduce_held<" + fold_type(fold) + ", " +
+             storage_type(type.dtype.kind) + ">(in.count(), " + own_pointer(reduce.in) +
+             ",\n      " + own_pointer(reduce.out) + ", " + (mean ? "true" : "false") + ", " +
+             product_text(type.shape) + ");\n  return kOk;\n}\n\n";
+    }
     return out + "  reduce_groups<" + fold_type(fold) + ", " + storage_type(type.dtype.kind) +
            ">(in, reduced, " + own_pointer(reduce.in) + ",\n      " + own_pointer(reduce.out) +
            ", " + (mean ? "true" : "false") + ", " + product_text(along) +

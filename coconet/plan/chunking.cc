@@ -1,0 +1,172 @@
+#include "coconet/plan/chunking.h"
+
+#include <algorithm>
+
+#include "coconet/plan/access.h"
+#include "coconet/schedule/overlap.h"
+
+namespace coconet::plan {
+namespace {
+
+// The axes whose ranks own the slices that the unit cuts or joins.
+AxisList owners_of(const Graph& graph, const Unit& unit) {
+  AxisList out;
+  for (const Member& member : unit.members) {
+    for (NodeId id : member.nodes) {
+      const Node& node = graph.node(id);
+      const bool blocks = !node.type.shape.empty() && node.type.shape.front().is_blocks();
+      for (int axis : blocks ? AxisList{} : axes_of(node.op)) {
+        if (std::find(out.begin(), out.end(), axis) == out.end()) out.push_back(axis);
+      }
+    }
+  }
+  return out;
+}
+
+class GroupForming {
+ public:
+  GroupForming(Plan& plan, OverlapGroup group, int first)
+      : plan_(plan), group_(std::move(group)), first_(first) {
+    for (int l = first; l < static_cast<int>(plan.launches.size()); ++l) {
+      const TensorType& type = rows_type(plan.launches[l]);
+      if (type.rank() <= group_.slice.last) continue;
+      if (shape_.empty() || type.rank() > static_cast<int>(shape_.size())) shape_ = type.shape;
+    }
+  }
+
+  void form() {
+    std::vector<Launch> before, inside, after;
+    for (int l = first_; l < static_cast<int>(plan_.launches.size()); ++l) {
+      Launch& launch = plan_.launches[l];
+      if (!after.empty()) {
+        after.push_back(std::move(launch));
+      } else if (can_chunk(launch) && meets_by_rows(inside, launch)) {
+        inside.push_back(std::move(launch));
+      } else if (meets_nothing(inside, launch)) {
+        before.push_back(std::move(launch));
+      } else {
+        after.push_back(std::move(launch));
+      }
+    }
+    plan_.launches.resize(first_);
+    for (Launch& launch : before) plan_.launches.push_back(std::move(launch));
+    group_.first = LaunchId{static_cast<int>(plan_.launches.size())};
+    const bool group = inside.size() >= 2;
+    for (Launch& launch : inside) {
+      if (group) launch.overlap = static_cast<int>(plan_.overlaps.size());
+      plan_.launches.push_back(std::move(launch));
+    }
+    group_.last = LaunchId{static_cast<int>(plan_.launches.size()) - 1};
+    for (Launch& launch : after) plan_.launches.push_back(std::move(launch));
+    if (!group) return;
+    group_.knob = static_cast<int>(plan_.overlaps.size());
+    plan_.overlaps.push_back(group_);
+  }
+
+ private:
+  const TensorType& rows_type(const Launch& launch) const {
+    return std::visit(
+        Overloaded{
+            [](const Kernel& kernel) -> const TensorType& { return kernel.space; },
+            [&](const MatmulLaunch& m) -> const TensorType& { return plan_.buffer(m.out).type; },
+            [&](const ReduceLaunch& r) -> const TensorType& { return plan_.buffer(r.out).type; },
+        },
+        launch.work);
+  }
+
+  bool has_rows(const Shape& shape) const {
+    if (shape.size() != shape_.size()) return false;
+    return std::equal(shape.begin(), shape.begin() + group_.slice.last + 1, shape_.begin());
+  }
+
+  // Its rows are whole, or cut by the owners only.
+  bool rows_are_the_groups(const TensorType& type) const {
+    if (!has_rows(type.shape)) return false;
+    for (int axis : type.layout.slice_order()) {
+      const Slice& slice = type.layout.slice(axis);
+      const bool owner =
+          std::find(group_.axes.begin(), group_.axes.end(), axis) != group_.axes.end();
+      if (owner && slice == group_.slice) continue;
+      if (slice.overlaps(group_.slice)) return false;
+    }
+    return true;
+  }
+
+  bool can_chunk(const Launch& launch) const {
+    if (!rows_are_the_groups(rows_type(launch))) return false;
+    const int rank = rows_type(launch).rank();
+    if (std::holds_alternative<ReduceLaunch>(launch.work)) return false;
+    if (const auto* matmul = std::get_if<MatmulLaunch>(&launch.work)) {
+      return group_.slice.last < rank - 1 && rows_are_the_groups(plan_.buffer(matmul->a).type);
+    }
+    const Kernel& kernel = std::get<Kernel>(launch.work);
+    if (kernel.width == RunWidth::block) return false;
+    if (kernel.width == RunWidth::row && group_.slice.last >= rank - 1) return false;
+    const bool whole = std::any_of(kernel.statements.begin(), kernel.statements.end(),
+                                   [](const Statement& statement) {
+                                     return std::holds_alternative<FoldBuffer>(statement.action);
+                                   });
+    const bool once =
+        std::any_of(kernel.stores.begin(), kernel.stores.end(), [&](const Store& store) {
+          return kernel.statements[store.value.index].level == Level::call;
+        });
+    return !whole && !once;
+  }
+
+  // Chunk c of the launch touches only chunk c of the buffer.
+  bool by_rows(const Launch& launch, const Access& access) const {
+    if (const auto* matmul = std::get_if<MatmulLaunch>(&launch.work)) {
+      return access.buffer != matmul->b;
+    }
+    return std::holds_alternative<Kernel>(launch.work) &&
+           has_rows(plan_.buffer(access.buffer).type.shape);
+  }
+
+  template <class Accept>
+  bool meets(const std::vector<Launch>& inside, const Launch& launch, const Accept& accept) const {
+    for (const Launch& earlier : inside) {
+      for (const Access& a : accesses_of(plan_, earlier)) {
+        for (const Access& b : accesses_of(plan_, launch)) {
+          if (a.buffer != b.buffer || (!a.write && !b.write)) continue;
+          if (!accept(earlier, a, b)) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  bool meets_by_rows(const std::vector<Launch>& inside, const Launch& launch) const {
+    return meets(inside, launch, [&](const Launch& earlier, const Access& a, const Access& b) {
+      return by_rows(earlier, a) && by_rows(launch, b);
+    });
+  }
+
+  bool meets_nothing(const std::vector<Launch>& inside, const Launch& launch) const {
+    return meets(inside, launch, [](const Launch&, const Access&, const Access&) { return false; });
+  }
+
+  Plan& plan_;
+  OverlapGroup group_;
+  int first_;
+  Shape shape_;  // of the tensors whose rows are cut
+};
+
+}  // namespace
+
+std::optional<Slice> chunked_rows(const Graph& graph, const Unit& unit) {
+  if (!unit.overlapped.valid() || owners_of(graph, unit).size() > 1) return std::nullopt;
+  const Slice slice = chunk_slice_of(graph, unit.overlapped);
+  return slice.flat || slice.first > 0 ? std::nullopt : std::optional(slice);
+}
+
+void form_overlap_group(Plan& plan, const Unit& unit, int first) {
+  const std::optional<Slice> rows = chunked_rows(plan.graph, unit);
+  if (!rows) return;
+  OverlapGroup group;
+  group.name = plan.graph.group(unit.overlapped).name;
+  group.slice = *rows;
+  group.axes = owners_of(plan.graph, unit);
+  GroupForming(plan, std::move(group), first).form();
+}
+
+}  // namespace coconet::plan

@@ -1,0 +1,163 @@
+// The operations that random programs are made of.
+#include "coconet/base/error.h"
+#include "tests/property/program_writer.h"
+
+namespace coconet::property {
+
+bool ProgramWriter::operation() {
+  const int x = any();
+  const int kind = random_.below(100);
+  if (kind < 14) return pointwise();
+  if (kind < 40) return binary(x);
+  if (kind < 44) return choice(x);
+  if (kind < 49) return drop(x);
+  if (kind < 56) return product(x);
+  if (kind < 64) return reduction(x);
+  if (kind < 71) return normalise(x);
+  if (kind < 86) return collective(x);
+  if (kind < 93) return placing(x);
+  return store(x);
+}
+
+bool ProgramWriter::pointwise() {
+  static const std::vector<PointwiseFn> kFns = {
+      PointwiseFn::neg,  PointwiseFn::abs,  PointwiseFn::sqrt, PointwiseFn::rsqrt,
+      PointwiseFn::exp,  PointwiseFn::log,  PointwiseFn::tanh, PointwiseFn::erf,
+      PointwiseFn::relu, PointwiseFn::gelu, PointwiseFn::silu, PointwiseFn::sigmoid};
+  static const std::vector<DType> kTo = {f16, bf16, f32, f32, f64, i32, i64};
+  const int x = any();
+  if (random_.chance(40)) return add(Cast{random_.pick(kTo)}, {x}).has_value();
+  return add(Pointwise{random_.pick(kFns)}, {x}).has_value();
+}
+
+bool ProgramWriter::binary(int x) {
+  static const std::vector<PointwiseFn> kFns = {
+      PointwiseFn::add, PointwiseFn::add, PointwiseFn::sub, PointwiseFn::mul,
+      PointwiseFn::mul, PointwiseFn::div, PointwiseFn::min, PointwiseFn::max};
+  if (random_.chance(6)) {
+    const DType i = random_.chance(50) ? i32 : type(x).dtype;
+    return add(Pointwise{PointwiseFn::pow}, {x, literal(random_.below(4), i)}).has_value();
+  }
+  const int y = like(x);
+  const bool swap = random_.chance(30);
+  return add(Pointwise{random_.pick(kFns)}, {swap ? y : x, swap ? x : y}).has_value();
+}
+
+bool ProgramWriter::choice(int x) {
+  static const std::vector<PointwiseFn> kFns = {PointwiseFn::lt, PointwiseFn::le, PointwiseFn::gt,
+                                                PointwiseFn::ge, PointwiseFn::eq, PointwiseFn::ne};
+  const int y = like(x);
+  const auto condition = add(Pointwise{random_.pick(kFns)}, {x, y});
+  return condition && add(Pointwise{PointwiseFn::where}, {*condition, x, y}).has_value();
+}
+
+bool ProgramWriter::drop(int x) {
+  static const std::vector<double> kRates = {0, 0.1, 0.5, 0.5, 1};
+  const int rate = literal(random_.pick(kRates), f32);
+  const auto added = add(Dropout{sites_}, {x, rate});
+  if (added) ++sites_;
+  return added.has_value();
+}
+
+bool ProgramWriter::product(int x) {
+  const TensorType of = type(x);
+  if (of.shape.size() < 2 || of.shape.back().is_one()) return false;
+  TensorType weight{of.dtype, {of.shape.back(), Dim::named("H")}, Layout(program_.axes)};
+  const int last = of.rank() - 1;
+  for (int axis = 0; axis < program_.axes; ++axis) {
+    if (of.layout.is<Sliced>(axis) && of.layout.slice(axis) == Slice::dim(last)) {
+      weight.layout = weight.layout.with(axis, Sliced{Slice::dim(0)});
+    } else if (random_.chance(20)) {
+      weight.layout = weight.layout.with(axis, Sliced{Slice::dim(1)});
+    }
+  }
+  Matmul op;
+  if (random_.chance(15)) op.out = f32;
+  return add(op, {x, input(weight)}).has_value();
+}
+
+bool ProgramWriter::reduction(int x) {
+  static const std::vector<ReduceFn> kFns = {ReduceFn::sum, ReduceFn::sum,  ReduceFn::max,
+                                             ReduceFn::min, ReduceFn::mean, ReduceFn::prod};
+  const int rank = type(x).rank();
+  if (rank == 0) return false;
+  Reduce op{random_.pick(kFns), {}};
+  if (random_.chance(70)) {
+    op.dims = {random_.chance(60) ? rank - 1 : random_.below(rank)};
+    if (op.dims[0] > 0 && random_.chance(15)) op.dims = {op.dims[0] - 1, op.dims[0]};
+  }
+  const auto added = add(op, {x});
+  if (added && random_.chance(60)) add(Pointwise{PointwiseFn::sub}, {x, *added});
+  return added.has_value();
+}
+
+bool ProgramWriter::normalise(int x) {
+  const TensorType of = type(x);
+  if (of.shape.empty() || !is_floating(of.dtype.kind) || of.shape.back().is_one()) return false;
+  if (of.shape.back().is_blocks()) return false;
+  if (random_.chance(40)) {
+    const auto norm = add(Norm{}, {x});
+    if (norm && random_.chance(60)) add(Pointwise{PointwiseFn::div}, {x, *norm});
+    return norm.has_value();
+  }
+  const TensorType weight{of.dtype, {of.shape.back()}, Layout(program_.axes)};
+  const int eps = literal(1e-3, DType{accumulator_of(of.dtype.kind)});
+  const int gamma = input(weight), beta = input(weight);
+  return add(LayerNorm{}, {x, gamma, beta, eps}).has_value();
+}
+
+bool ProgramWriter::collective(int x) {
+  const int axis = random_.below(program_.axes);
+  const Layout& layout = type(x).layout;
+  AxisList axes = {axis};
+  if (program_.axes == 2 && layout.at(0) == layout.at(1) && random_.chance(50)) axes = {0, 1};
+  if (layout.is<Sliced>(axis)) return add(AllGather{axes}, {x}).has_value();
+  if (layout.is<Rooted>(axis)) return add(Broadcast{{}, axes}, {x}).has_value();
+  Fold fold = Fold::sum;
+  if (layout.is<Local>(axis) && random_.chance(25)) {
+    fold = random_.chance(50) ? Fold::max : Fold::min;
+  }
+  const int rank = type(x).rank();
+  if (random_.chance(25) && rank > 0) {
+    Slice slice = random_.chance(40) ? Slice::all() : Slice::dim(random_.below(rank));
+    if (rank > 2 && random_.chance(40)) slice = Slice::range(0, 1);
+    return add(ReduceScatter{fold, slice, axes}, {x}).has_value();
+  }
+  if (random_.chance(15)) return add(ReduceTo{fold, 0, axes}, {x}).has_value();
+  if (layout.is<Local>(axis) && random_.chance(10)) {
+    return add(Broadcast{0, axes}, {x}).has_value();
+  }
+  return add(AllReduce{fold, axes}, {x}).has_value();
+}
+
+bool ProgramWriter::placing(int x) {
+  const AxisList axes = {random_.below(program_.axes)};
+  const int rank = type(x).rank();
+  const int kind = random_.below(100);
+  if (kind < 25) return add(RootOf{0, axes}, {x}).has_value();
+  if (kind < 45) return add(AsPartial{Fold::sum, axes}, {x}).has_value();
+  if (rank == 0) return false;
+  const Slice slice = random_.chance(40) ? Slice::all() : Slice::dim(random_.below(rank));
+  return add(Shard{slice, axes}, {x}).has_value();
+}
+
+bool ProgramWriter::store(int x) {
+  const TensorType of = type(x);
+  for (int i = 0; i < static_cast<int>(program_.statements.size()); ++i) {
+    const Input* input = std::get_if<Input>(&program_.statements[i].op);
+    if (!input || input->kind == InputKind::scalar || updated_[i] || i == x) continue;
+    if (!(type(i) == of) || random_.chance(50)) continue;
+    const auto added = add(Update{}, {i, x});
+    if (!added) return false;
+    updated_[i] = true;
+    return true;
+  }
+  if (of.is_scalar() || of.shape.back().is_blocks() || of.dtype.kind == DTypeKind::boolean) {
+    return false;
+  }
+  const int state = input(of, random_.chance(70) ? InputKind::state : InputKind::tensor);
+  updated_[state] = true;
+  return add(Update{}, {state, x}).has_value();
+}
+
+}  // namespace coconet::property

@@ -1,0 +1,236 @@
+#include "tests/property/property_case.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "coconet/base/error.h"
+#include "coconet/graph/print.h"
+#include "coconet/interp/compare.h"
+#include "coconet/interp/global_tensor.h"
+#include "coconet/plan/from_schedule.h"
+#include "coconet/schedule/apply.h"
+#include "coconet/schedule/candidates.h"
+#include "coconet/simulate/executor.h"
+#include "tests/property/random_schedule.h"
+
+namespace coconet::property {
+namespace {
+
+using interp::Bytes;
+using interp::Pieces;
+using interp::Result;
+using Tensors = std::map<std::string, Bytes>;
+
+constexpr int kMostSteps = 6;
+
+TensorType output_type(const Graph& graph, const std::string& name) {
+  for (const Output& output : graph.outputs()) {
+    if (output.name == name) return graph.node(output.node).type;
+  }
+  throw InternalError("an output of that name: " + name);
+}
+
+// After a step that reassociates: floats within a share of the largest value, others equal.
+std::optional<std::string> near(DTypeKind kind, const Bytes& got, const Bytes& want) {
+  if (got.size() != want.size()) return "of another size";
+  if (!is_floating(kind)) return std::nullopt;  // a rounding may flip what follows it
+  const std::int64_t count = static_cast<std::int64_t>(want.size()) / size_of(kind);
+  double largest = 1;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = std::fabs(interp::to_double(interp::load(kind, want.data(), i)));
+    if (std::isfinite(value)) largest = std::max(largest, value);
+  }
+  const double share = size_of(kind) == 2 ? 0.1 : 1e-2;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double a = interp::to_double(interp::load(kind, got.data(), i));
+    const double b = interp::to_double(interp::load(kind, want.data(), i));
+    if (!std::isfinite(a) || !std::isfinite(b)) continue;
+    if (std::fabs(a - b) > share * largest) {
+      return "element " + std::to_string(i) + ": got " + std::to_string(a) + ", want " +
+             std::to_string(b);
+    }
+  }
+  return std::nullopt;
+}
+
+// By their global tensors: a step may change how a state is placed.
+std::optional<std::string> differs(const interp::Setting& setting, const TensorType& got_type,
+                                   const Pieces& got, const TensorType& want_type,
+                                   const Pieces& want, Exactness exactness) {
+  const Bytes a = interp::assemble(got_type, setting, got);
+  const Bytes b = interp::assemble(want_type, setting, want);
+  if (exactness != Exactness::exact) return near(want_type.dtype.kind, a, b);
+  if (a.size() != b.size()) return "of another size";
+  const auto compared = interp::compare(want_type.dtype.kind, a, b);
+  if (!compared.equal()) return compared.first->text();
+  if (!(got_type == want_type)) return std::nullopt;
+  const auto pieces = interp::compare(want_type.dtype.kind, got, want);
+  if (!pieces.equal()) return pieces.first->text();
+  return std::nullopt;
+}
+
+class CaseRun {
+ public:
+  CaseRun(const Case& given, const Runner& runner) : given_(given), runner_(runner) {}
+
+  Outcome run() {
+    const Graph graph = build(given_.program);
+    global_ = random_inputs(graph, given_.setting, given_.seed);
+    const Result first = interp::run(graph, pieces(graph), given_.setting);
+    if (!check_plan(graph, first, "unscheduled")) return outcome_;
+    Applied applied = start(graph);
+    for (const Step& step : given_.steps) {
+      if (step.verb == kCandidates) {
+        legal_steps(applied);
+        continue;
+      }
+      applied = apply(applied, step);
+      ++outcome_.steps;
+      const std::string after = "after " + coconet::text_of(step);
+      const Result result = interp::run(applied.graph, pieces(applied.graph), given_.setting);
+      if (!check_results(applied, result, graph, first, after)) return outcome_;
+      if (!check_plan(applied.graph, result, after)) return outcome_;
+    }
+    return outcome_;
+  }
+
+ private:
+  std::map<std::string, Pieces> pieces(const Graph& graph) const {
+    return pieces_of(graph, given_.setting, global_);
+  }
+
+  bool fail(const std::string& what) {
+    outcome_.failure = what;
+    return false;
+  }
+
+  bool check_results(const Applied& now, const Result& got, const Graph& graph, const Result& want,
+                     const std::string& where) {
+    for (const auto& [name, pieces] : want.outputs) {
+      const auto found = differs(given_.setting, output_type(now.graph, name), got.outputs.at(name),
+                                 output_type(graph, name), pieces, now.exactness);
+      if (found) return fail("interpreter, " + where + ", output " + name + ": " + *found);
+    }
+    for (const auto& [name, pieces] : want.storage) {
+      const auto found =
+          differs(given_.setting, now.graph.node(now.graph.find(name)).type, got.storage.at(name),
+                  graph.node(graph.find(name)).type, pieces, now.exactness);
+      if (found) return fail("interpreter, " + where + ", storage " + name + ": " + *found);
+    }
+    return true;
+  }
+
+  // The plan of `graph` gives what the interpreter gives.
+  bool check_plan(const Graph& graph, const Result& want, const std::string& where) {
+    plan::Plan plan;
+    try {
+      plan = plan::from_schedule(graph);
+    } catch (const UserError& error) {
+      outcome_.planned = false;
+      outcome_.why_not = error.message();
+      return true;
+    }
+    const auto inputs = pieces(graph);
+    for (int run = 0; run < 2; ++run) {
+      simulate::ExecutorOptions options;
+      options.seed = given_.seed + runs_;
+      options.policy = simulate::policy_of(runs_++);
+      if (run == 1) options.chunks.assign(plan.overlaps.size(), 1 + given_.seed % 4);
+      std::string how = "executor, " + where + ", policy " +
+                        std::to_string(static_cast<int>(options.policy)) + ": ";
+      try {
+        const Result got = simulate::execute(plan, given_.setting, inputs, options);
+        if (const auto found = differs_from(graph, got, want)) return fail(how + *found);
+      } catch (const InternalError& error) {
+        return fail(how + error.what());
+      }
+    }
+    if (!runner_) return true;
+    if (const auto found = runner_(graph, given_.setting, inputs, want)) {
+      return fail("generated code, " + where + ": " + *found);
+    }
+    return true;
+  }
+
+  static std::optional<std::string> differs_from(const Graph& graph, const Result& got,
+                                                 const Result& want) {
+    for (const auto& [name, pieces] : want.outputs) {
+      const DTypeKind kind = output_type(graph, name).dtype.kind;
+      const auto compared = interp::compare(kind, got.outputs.at(name), pieces);
+      if (!compared.equal()) return "output " + name + ", " + compared.first->text();
+    }
+    for (const auto& [name, pieces] : want.storage) {
+      const DTypeKind kind = graph.node(graph.find(name)).type.dtype.kind;
+      const auto compared = interp::compare(kind, got.storage.at(name), pieces);
+      if (!compared.equal()) return "storage " + name + ", " + compared.first->text();
+    }
+    return std::nullopt;
+  }
+
+  const Case& given_;
+  const Runner& runner_;
+  Tensors global_;
+  std::uint64_t runs_ = 0;
+  Outcome outcome_;
+};
+
+}  // namespace
+
+Case random_case(std::uint64_t seed) {
+  Random random(seed);
+  Case out;
+  out.seed = seed;
+  for (;;) {  // a program may be refused as a whole (a reader of the old value after its update)
+    try {
+      out.program = random_program(random);
+      out.setting = random_setting(random, out.program.axes);
+      const Graph graph = build(out.program);
+      Applied applied = start(graph);
+      const int steps = random.below(kMostSteps + 1);
+      for (int s = 0; s < steps; ++s) {
+        const auto stepped = random_step(random, applied, s);
+        if (!stepped) break;
+        out.steps.push_back(stepped->step);
+        if (!stepped->after) break;
+        applied = *stepped->after;
+      }
+      return out;
+    } catch (const UserError&) {
+      out.steps.clear();
+    } catch (const std::exception&) {
+      return out;  // run_case finds it again
+    }
+  }
+}
+
+Outcome run_case(const Case& given, const Runner& runner) {
+  try {
+    return CaseRun(given, runner).run();
+  } catch (const UserError&) {
+    throw;  // no case
+  } catch (const std::exception& error) {
+    Outcome outcome;
+    outcome.failure = error.what();
+    return outcome;
+  }
+}
+
+std::string text_of(const Case& given) {
+  std::string out = "seed " + std::to_string(given.seed) + "\n";
+  try {
+    out += print(build(given.program), true);
+  } catch (const std::exception& error) {
+    out += std::string("(no graph: ") + error.what() + ")\n";
+  }
+  Schedule schedule{"failing", "random", given.steps, {}};
+  out += coconet::text_of(schedule) + "\nsizes";
+  for (const auto& [name, size] : given.setting.sizes) {
+    out += " " + name + "=" + std::to_string(size);
+  }
+  out += ", mesh";
+  for (int size : given.setting.mesh.sizes) out += " " + std::to_string(size);
+  return out + ", run seed " + std::to_string(given.setting.seed) + ", call " +
+         std::to_string(given.setting.call_number) + "\n";
+}
+
+}  // namespace coconet::property

@@ -1,0 +1,48 @@
+// One case of the property test: a program, a schedule, sizes; what must hold of it; its text.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coconet/schedule/step.h"
+#include "tests/property/random_program.h"
+
+namespace coconet::property {
+
+struct Case {
+  std::uint64_t seed = 0;  // made it
+  Program program;
+  std::vector<Step> steps;
+  interp::Setting setting;
+};
+
+// Runs a graph otherwise, for example as generated code; what differs from `want`, or nothing.
+using Runner = std::function<std::optional<std::string>(
+    const Graph& graph, const interp::Setting& setting,
+    const std::map<std::string, interp::Pieces>& inputs, const interp::Result& want)>;
+
+struct Outcome {
+  std::optional<std::string> failure;  // what did not hold
+  bool planned = true;                 // false: plans cannot express the program
+  std::string why_not;                 // then: plans' words
+  int steps = 0;                       // that applied
+};
+
+// Draws a case: legal steps are found by trying.
+Case random_case(std::uint64_t seed);
+
+// 1. The program prints and parses back. 2. Each step leaves what the program gives: bit for bit,
+// or within a bound once a step reassociates. 3. The plan of each graph verifies and, performed by
+// the executor under several schedulers and chunk counts, gives the interpreter's bits. 4. So does
+// `runner`, if there is one.
+Outcome run_case(const Case& given, const Runner& runner = nullptr);
+
+// The text of the program, the schedule, the sizes.
+std::string text_of(const Case& given);
+
+// The smallest case found that still fails: fewer steps, statements and ranks, smaller sizes.
+Case shrink(const Case& failing, const Runner& runner = nullptr);
+
+}  // namespace coconet::property

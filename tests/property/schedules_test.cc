@@ -1,0 +1,58 @@
+// Random small programs x random legal schedules x ranks x sizes: what a program gives does not
+// depend on its schedule, nor on how its plan is run.
+//
+// COCONET_PROPERTY_CASES: how many cases. COCONET_PROPERTY_SEED: the first case's seed; case i has
+// seed + i, so that one case runs again alone.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "tests/property/property_case.h"
+
+namespace coconet::property {
+namespace {
+
+constexpr std::uint64_t kCases = 2400;
+constexpr std::uint64_t kSeed = 1;
+constexpr int kMostFailures = 3;  // then the test stops
+
+std::uint64_t setting_of(const char* name, std::uint64_t fallback) {
+  const char* value = std::getenv(name);
+  return value ? std::strtoull(value, nullptr, 10) : fallback;
+}
+
+class Schedules : public testing::TestWithParam<int> {};
+
+constexpr int kParts = 4;  // of the cases, so that they can run side by side
+
+TEST_P(Schedules, GiveWhatTheProgramGives) {
+  const std::uint64_t cases = setting_of("COCONET_PROPERTY_CASES", kCases);
+  const std::uint64_t seed = setting_of("COCONET_PROPERTY_SEED", kSeed);
+  int failures = 0;
+  std::uint64_t steps = 0, planned = 0, run = 0;
+  std::map<std::string, int> refused;
+  for (std::uint64_t i = GetParam(); i < cases; i += kParts) {
+    SCOPED_TRACE("seed " + std::to_string(seed + i));
+    const Case drawn = random_case(seed + i);
+    const Outcome outcome = run_case(drawn);
+    ++run;
+    steps += outcome.steps;
+    planned += outcome.planned ? 1 : 0;
+    if (!outcome.planned) ++refused[outcome.why_not];
+    if (!outcome.failure) continue;
+    const Case smallest = shrink(drawn);
+    ADD_FAILURE() << *run_case(smallest).failure << "\n" << text_of(smallest);
+    if (++failures == kMostFailures) break;
+  }
+  std::cout << run << " cases from seed " << seed << ": " << steps << " steps applied, " << planned
+            << " planned throughout\n";
+  if (std::getenv("COCONET_PROPERTY_VERBOSE")) {
+    for (const auto& [why, count] : refused) std::cout << count << " x " << why << "\n";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Part, Schedules, testing::Range(0, kParts));
+
+}  // namespace
+}  // namespace coconet::property
