@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -208,7 +209,9 @@ def line_of(index: int, row: Row) -> str:
     if row.failure:
         return out + f"failed: {row.failure.splitlines()[0]}"
     wants = row.wants()
-    worst = f"{max(want['max_difference'] for want in wants):.1e}" if wants else "-"
+    # JSON has no infinity: the difference of a NaN from a number is null.
+    differences = [want["max_difference"] for want in wants]
+    worst = f"{max(inf if d is None else d for d in differences):.1e}" if wants else "-"
     milliseconds = row.report["time_us"]["median"] / 1e3
     return out + (f"{worst:>10}   {yes_no(row.within_bound() if wants else None):<7} "
                   f"{yes_no(row.bit_equal()):<13} {yes_no(row.same_mask):<5} "

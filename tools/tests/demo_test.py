@@ -70,7 +70,8 @@ class Demo(unittest.TestCase):
 
     def test_each_kind_of_bad_row(self):
         beyond = {"max_difference": 1.0, "within_bound": False}
-        for changed in ({"want": beyond}, {"bit_equal_to_unscheduled": False},
+        nan = {"max_difference": None, "within_bound": False}
+        for changed in ({"want": beyond}, {"want": nan}, {"bit_equal_to_unscheduled": False},
                         {"within_bound": False}):
             self.assertEqual(self.status_of(self.adam(), REPORT=report(**changed), STATUS="1"), 1)
             self.assertIn("<- bad", self.printed.getvalue())
