@@ -54,12 +54,13 @@ std::optional<std::string> near(DTypeKind kind, const Bytes& got, const Bytes& w
 }
 
 // By their global tensors: a step may change how a state is placed.
-std::optional<std::string> differs(const interp::Setting& setting, const TensorType& got_type,
-                                   const Pieces& got, const TensorType& want_type,
-                                   const Pieces& want, Exactness exactness) {
+std::optional<std::string> tensor_differs(const interp::Setting& setting,
+                                          const TensorType& got_type, const Pieces& got,
+                                          const TensorType& want_type, const Pieces& want,
+                                          bool exact) {
   const Bytes a = interp::assemble(got_type, setting, got);
   const Bytes b = interp::assemble(want_type, setting, want);
-  if (exactness != Exactness::exact) return near(want_type.dtype.kind, a, b);
+  if (!exact) return near(want_type.dtype.kind, a, b);
   if (a.size() != b.size()) return "of another size";
   const auto compared = interp::compare(want_type.dtype.kind, a, b);
   if (!compared.equal()) return compared.first->text();
@@ -79,6 +80,8 @@ class CaseRun {
     const Result first = interp::run(graph, pieces(graph), given_.setting);
     if (!check_plan(graph, first, "unscheduled")) return outcome_;
     Applied applied = start(graph);
+    Result last;
+    bool exact = true;
     for (const Step& step : given_.steps) {
       if (step.verb == kCandidates) {
         legal_steps(applied);
@@ -88,8 +91,19 @@ class CaseRun {
       ++outcome_.steps;
       const std::string after = "after " + coconet::text_of(step);
       const Result result = interp::run(applied.graph, pieces(applied.graph), given_.setting);
-      if (!check_results(applied, result, graph, first, after)) return outcome_;
+      exact = applied.exactness == Exactness::exact;
+      const auto found = differs(given_.setting, applied.graph, result, graph, first, exact);
+      if (found) {
+        fail("interpreter, " + after + ", " + *found);
+        return outcome_;
+      }
       if (!check_plan(applied.graph, result, after)) return outcome_;
+      last = result;
+    }
+    if (!runner_ || !outcome_.planned) return outcome_;
+    check_runner({graph, given_.setting, pieces(graph), first, true, true});
+    if (outcome_.steps > 0 && !outcome_.failure) {
+      check_runner({applied.graph, given_.setting, pieces(applied.graph), last, false, exact});
     }
     return outcome_;
   }
@@ -102,22 +116,6 @@ class CaseRun {
   bool fail(const std::string& what) {
     outcome_.failure = what;
     return false;
-  }
-
-  bool check_results(const Applied& now, const Result& got, const Graph& graph, const Result& want,
-                     const std::string& where) {
-    for (const auto& [name, pieces] : want.outputs) {
-      const auto found = differs(given_.setting, output_type(now.graph, name), got.outputs.at(name),
-                                 output_type(graph, name), pieces, now.exactness);
-      if (found) return fail("interpreter, " + where + ", output " + name + ": " + *found);
-    }
-    for (const auto& [name, pieces] : want.storage) {
-      const auto found =
-          differs(given_.setting, now.graph.node(now.graph.find(name)).type, got.storage.at(name),
-                  graph.node(graph.find(name)).type, pieces, now.exactness);
-      if (found) return fail("interpreter, " + where + ", storage " + name + ": " + *found);
-    }
-    return true;
   }
 
   // The plan of `graph` gives what the interpreter gives.
@@ -145,11 +143,13 @@ class CaseRun {
         return fail(how + error.what());
       }
     }
-    if (!runner_) return true;
-    if (const auto found = runner_(graph, given_.setting, inputs, want)) {
-      return fail("generated code, " + where + ": " + *found);
-    }
     return true;
+  }
+
+  void check_runner(const RunnerCall& call) {
+    if (const auto found = runner_(call)) {
+      fail("runner, " + std::string(call.unscheduled ? "unscheduled: " : "scheduled: ") + *found);
+    }
   }
 
   static std::optional<std::string> differs_from(const Graph& graph, const Result& got,
@@ -175,6 +175,23 @@ class CaseRun {
 };
 
 }  // namespace
+
+std::optional<std::string> differs(const interp::Setting& setting, const Graph& got_graph,
+                                   const Result& got, const Graph& want_graph, const Result& want,
+                                   bool exact) {
+  for (const auto& [name, pieces] : want.outputs) {
+    const auto found = tensor_differs(setting, output_type(got_graph, name), got.outputs.at(name),
+                                      output_type(want_graph, name), pieces, exact);
+    if (found) return "output " + name + ": " + *found;
+  }
+  for (const auto& [name, pieces] : want.storage) {
+    const auto found =
+        tensor_differs(setting, got_graph.node(got_graph.find(name)).type, got.storage.at(name),
+                       want_graph.node(want_graph.find(name)).type, pieces, exact);
+    if (found) return "storage " + name + ": " + *found;
+  }
+  return std::nullopt;
+}
 
 Case random_case(std::uint64_t seed) {
   Random random(seed);

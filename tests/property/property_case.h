@@ -18,10 +18,24 @@ struct Case {
   interp::Setting setting;
 };
 
-// Runs a graph otherwise, for example as generated code; what differs from `want`, or nothing.
-using Runner = std::function<std::optional<std::string>(
-    const Graph& graph, const interp::Setting& setting,
-    const std::map<std::string, interp::Pieces>& inputs, const interp::Result& want)>;
+// A graph of a case to be run otherwise than by interpreter and executor.
+struct RunnerCall {
+  const Graph& graph;
+  const interp::Setting& setting;
+  const std::map<std::string, interp::Pieces>& inputs;
+  const interp::Result& want;  // the interpreter's
+  bool unscheduled = true;     // the case's first graph, else its last
+  bool exact = true;           // no step before reassociates
+};
+// Runs it, for example as generated code; what is wrong, or nothing.
+using Runner = std::function<std::optional<std::string>(const RunnerCall& call)>;
+
+// What differs between two results of graphs of one program, compared by global tensors, as a step
+// may change how a state is placed; nothing if all bits are equal or, once a step reassociates,
+// near.
+std::optional<std::string> differs(const interp::Setting& setting, const Graph& got_graph,
+                                   const interp::Result& got, const Graph& want_graph,
+                                   const interp::Result& want, bool exact);
 
 struct Outcome {
   std::optional<std::string> failure;  // what did not hold

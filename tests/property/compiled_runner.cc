@@ -1,0 +1,39 @@
+#include "tests/property/compiled_runner.h"
+
+#include <algorithm>
+
+#include "coconet/execute/compiled.h"
+#include "coconet/execute/run.h"
+
+namespace coconet::property {
+namespace {
+
+bool multiplies_floats(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
+    return std::holds_alternative<Matmul>(node.op) && is_floating(node.type.dtype.kind);
+  });
+}
+
+}  // namespace
+
+std::optional<std::string> CompiledRunner::operator()(const RunnerCall& call) {
+  const execute::Compiled compiled(call.graph, {}, toolchain_);
+  execute::RunRequest request;
+  request.setting = call.setting;
+  request.inputs = call.inputs;
+  request.kind = runtime::RankKind::thread;
+  request.timeout = std::chrono::seconds(60);
+  const execute::RunResult run = execute::run(compiled, request);
+  const interp::Result got{run.outputs, run.storage, {}};
+  if (call.unscheduled) {
+    graph_ = call.graph;
+    unscheduled_ = got;
+  }
+  if (!multiplies_floats(call.graph)) {
+    return differs(call.setting, call.graph, got, call.graph, call.want, true);
+  }
+  if (call.unscheduled || !call.exact) return std::nullopt;
+  return differs(call.setting, call.graph, got, *graph_, unscheduled_, true);
+}
+
+}  // namespace coconet::property

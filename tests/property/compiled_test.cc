@@ -1,0 +1,39 @@
+// Some of the random cases also as generated code.
+//
+// COCONET_PROPERTY_COMPILED: how many cases; each is compiled once or twice.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/property/compiled_runner.h"
+
+namespace coconet::property {
+namespace {
+
+constexpr std::uint64_t kCases = 16;
+constexpr std::uint64_t kSeed = 100000;  // not those of schedules_test.cc
+
+std::uint64_t setting_of(const char* name, std::uint64_t fallback) {
+  const char* value = std::getenv(name);
+  return value ? std::strtoull(value, nullptr, 10) : fallback;
+}
+
+TEST(Compiled, GivesWhatTheInterpreterGives) {
+  const std::uint64_t cases = setting_of("COCONET_PROPERTY_COMPILED", kCases);
+  const std::uint64_t seed = setting_of("COCONET_PROPERTY_SEED", kSeed);
+  CompiledRunner compiled;
+  const Runner runner = [&](const RunnerCall& call) { return compiled(call); };
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    SCOPED_TRACE("seed " + std::to_string(seed + i));
+    Case drawn = random_case(seed + i);
+    drawn.setting.call_number = 0;  // as execute::run counts
+    const Outcome outcome = run_case(drawn, runner);
+    if (!outcome.failure) continue;
+    const Case smallest = shrink(drawn, runner);
+    ADD_FAILURE() << *run_case(smallest, runner).failure << "\n" << text_of(smallest);
+    return;
+  }
+}
+
+}  // namespace
+}  // namespace coconet::property
