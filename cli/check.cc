@@ -26,9 +26,10 @@ int check_file(const CheckArguments& arguments, Context& context) {
   for (const Graph& program : file.programs) {
     const std::string& name = program.header().program;
     if (!arguments.file.program.empty() && name != arguments.file.program) continue;
-    const Graph graph = rebind_dtypes(program, dtypes_of(arguments.file));
+    const Graph graph = rebind_dtypes(program, dtypes_of(arguments.file, program));
     out += print(graph, true) + "\n";
-    if (arguments.plan) out += plan::print(plan::from_schedule(graph)) + "\n";
+    const plan::Plan unscheduled = plan::from_schedule(graph);
+    if (arguments.plan) out += plan::print(unscheduled) + "\n";
     for (const Schedule& schedule : file.schedules) {
       if (schedule.program != name) continue;
       try {

@@ -13,19 +13,46 @@ namespace {
 
 struct ExplainArguments {
   FileArguments file;
-  int after = -1;
+  std::optional<int> after;
   std::string step;
 };
 
+// Places of errors would be those of a text that the user never saw.
+std::vector<Step> steps_of(const std::string& text, const Graph& graph) {
+  try {
+    return parse_schedule("schedule step for " + graph.header().program + " { " + text + " }")
+        .steps;
+  } catch (const UserErrors& errors) {
+    throw UserError(ErrorKind::usage, "--step " + text + ": " + errors.errors().front().message());
+  }
+}
+
+// Each on what the steps before it made, up to the first that does not apply.
+std::string explain_steps(Applied applied, const std::vector<Step>& steps) {
+  std::string out;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    out += explain(applied, steps[i]) + "\n";
+    if (i + 1 == steps.size()) break;
+    try {
+      applied = apply(applied, steps[i]);
+    } catch (const UserError&) {
+      return out + "the steps after it have nothing to apply to\n";
+    }
+  }
+  return out;
+}
+
 int explain_file(const ExplainArguments& arguments, Context& context) {
   const File file = load(arguments.file, context);
-  const Graph graph = rebind_dtypes(program_of(file, arguments.file), dtypes_of(arguments.file));
+  const Graph& program = program_of(file, arguments.file);
+  const Graph graph = rebind_dtypes(program, dtypes_of(arguments.file, program));
+  if (arguments.after && arguments.file.schedule.empty()) {
+    throw UserError(ErrorKind::usage, "--after counts the steps of a --schedule; give one");
+  }
   const Applied applied = scheduled(graph, file, arguments.file.schedule, arguments.after);
   std::string out;
   if (!arguments.step.empty()) {
-    const Schedule wanted = parse_schedule("schedule step for " + graph.header().program + " { " +
-                                           arguments.step + " }");
-    for (const Step& step : wanted.steps) out += explain(applied, step) + "\n";
+    out = explain_steps(applied, steps_of(arguments.step, graph));
   } else {
     for (const Step& step : legal_steps(applied)) {
       out += explain(applied, step) + "\n";

@@ -1,6 +1,8 @@
 // From the file arguments to graphs.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 
 #include "cli/arguments.h"
@@ -15,12 +17,15 @@ struct Context {
   std::string source_text;
 };
 
+// UserError(usage) for a --program or --dtype of a name that the file has not.
 File load(const FileArguments& arguments, Context& context);
 const Graph& program_of(const File& file, const FileArguments& arguments);
-// "T=f32" parts. UserError(usage) for a name that is no dtype.
-std::map<std::string, DTypeKind> dtypes_of(const FileArguments& arguments);
-// The graph after the first `steps` steps of the schedule (< 0: all).
+// The --dtype options that are for a parameter of this program. UserError(usage) for a value that
+// is no dtype.
+std::map<std::string, DTypeKind> dtypes_of(const FileArguments& arguments, const Graph& program);
+// The graph after the first `steps` steps of the schedule, or all of them; "" has none.
+// UserError(usage) if it has fewer.
 Applied scheduled(const Graph& graph, const File& file, const std::string& schedule,
-                  int steps = -1);
+                  std::optional<int> steps = std::nullopt);
 
 }  // namespace coconet::cli

@@ -4,14 +4,17 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "coconet/base/error.h"
+#include "coconet/base/nearest.h"
+
 namespace coconet::cli {
 namespace {
 
 template <class... Arguments>
 std::string format(const char* pattern, Arguments... arguments) {
-  char text[512];
-  std::snprintf(text, sizeof text, pattern, arguments...);
-  return text;
+  std::string out(std::snprintf(nullptr, 0, pattern, arguments...), '\0');
+  std::snprintf(out.data(), out.size() + 1, pattern, arguments...);
+  return out;
 }
 
 const char* yes_no(bool value) { return value ? "yes" : "no"; }
@@ -33,7 +36,9 @@ std::string output_text(const Report& report, const OutputReport& output) {
     out += format("           bit-equal to unscheduled: %s",
                   yes_no(output.check->bit_equal_to_unscheduled));
     if (!output.check->bit_equal_to_unscheduled) {
-      out += format(" (largest difference %.3g)", output.check->difference_to_unscheduled);
+      out += format(" (%s; largest difference %.3g)",
+                    report.exact ? "it should be" : "the schedule reassociates",
+                    output.check->difference_to_unscheduled);
     }
     out += format("; largest difference to the interpreter: %.3g",
                   output.check->difference_to_interpreter);
@@ -43,7 +48,9 @@ std::string output_text(const Report& report, const OutputReport& output) {
   if (output.want) {
     out += format("           want: largest difference %.3g; within bound: %s",
                   output.want->max_difference, yes_no(output.want->within_bound));
-    if (!output.want->where.empty()) out += ", worst at " + output.want->where;
+    if (!output.want->where.empty()) {
+      out += ", worst at " + output.want->where + ": " + output.want->found;
+    }
     out += "\n";
   }
   return out;
@@ -51,11 +58,38 @@ std::string output_text(const Report& report, const OutputReport& output) {
 
 }  // namespace
 
-bool Report::good() const {
-  return std::all_of(outputs.begin(), outputs.end(), [](const OutputReport& output) {
-    return (!output.check || output.check->bit_equal_to_unscheduled) &&
-           output.within_bound.value_or(true) && (!output.want || output.want->within_bound);
-  });
+std::vector<Failure> failures_of(const Report& report) {
+  std::vector<Failure> out;
+  for (const OutputReport& output : report.outputs) {
+    if (output.want && !output.want->within_bound) {
+      const std::string place = output.name + output.want->where;
+      out.push_back({format("%s is not within its bound of the wanted value: largest difference "
+                            "%.6g, worst at %s: %s",
+                            output.name.c_str(), output.want->max_difference,
+                            output.want->where.c_str(), output.want->found.c_str()),
+                     place});
+    }
+    if (!output.check) continue;
+    const execute::OutputCheck& check = *output.check;
+    if (report.exact && !check.bit_equal_to_unscheduled) {
+      out.push_back({output.name +
+                         " has not the bits of the unscheduled program, which this "
+                         "schedule promises: " +
+                         check.first_difference,
+                     output.name});
+    }
+    if (!check.first_replica_difference.empty()) {
+      out.push_back({output.name + " is not the same on all ranks that hold it: " +
+                         check.first_replica_difference,
+                     output.name});
+    }
+  }
+  if (!report.first_outside.empty()) {
+    out.push_back(
+        {"an operation left its bound on the values of its own inputs: " + report.first_outside,
+         report.first_outside.substr(0, report.first_outside.find(':'))});
+  }
+  return out;
 }
 
 double median(std::vector<double> values) {
@@ -77,6 +111,10 @@ std::string text_of(const Report& report) {
     first = false;
   }
   out += "\n";
+  if (!report.drawn.empty()) {
+    out += "drawn      " + listed(report.drawn) + " from seed " +
+           std::to_string(report.setting.seed) + "\n";
+  }
   for (const OutputReport& output : report.outputs) out += output_text(report, output);
   if (!report.first_outside.empty()) out += "outside    " + report.first_outside + "\n";
   const auto [least, most] =
@@ -90,32 +128,53 @@ std::string text_of(const Report& report) {
   return out;
 }
 
+namespace {
+
+using json = nlohmann::ordered_json;  // keys in the order in which they are documented
+
+// Bytes that are no UTF-8, as in a file's name, are replaced.
+std::string dumped(const json& value, int indent) {
+  return value.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+json error_object(const std::string& kind, const std::string& message, const std::string& where,
+                  int exit_code) {
+  return {{"kind", kind}, {"message", message}, {"where", where}, {"exit_code", exit_code}};
+}
+
+json json_of(const Report& report, const OutputReport& output) {
+  json out = {{"name", output.name},
+              {"dtype", name_of(output.type.dtype.kind)},
+              {"shape", output.value.shape},
+              {"placement", output.type.layout.text(report.mesh)}};
+  const auto& check = output.check;
+  out["bit_equal_to_unscheduled"] = check ? json(check->bit_equal_to_unscheduled) : json();
+  out["max_difference_to_interpreter"] = check ? json(check->difference_to_interpreter) : json();
+  out["within_bound"] = output.within_bound ? json(*output.within_bound) : json();
+  out["want"] = output.want ? json{{"max_difference", output.want->max_difference},
+                                   {"within_bound", output.want->within_bound}}
+                            : json();
+  return out;
+}
+
+}  // namespace
+
+std::string json_of_error(const std::string& kind, const std::string& message,
+                          const std::string& where, int exit_code) {
+  return dumped({{"error", error_object(kind, message, where, exit_code)}}, -1);
+}
+
 std::string json_of(const Report& report) {
-  using nlohmann::json;
   json mesh = json::object(), dims = json::object();
   for (int axis = 0; axis < report.mesh.size(); ++axis) {
     mesh[report.mesh.axes[axis]] = report.setting.mesh.sizes[axis];
   }
   for (const auto& [name, size] : report.setting.sizes) dims[name] = size;
   json outputs = json::array();
-  for (const OutputReport& output : report.outputs) {
-    json one = {{"name", output.name},
-                {"dtype", name_of(output.type.dtype.kind)},
-                {"shape", output.value.shape},
-                {"placement", output.type.layout.text(report.mesh)}};
-    one["bit_equal_to_unscheduled"] =
-        output.check ? json(output.check->bit_equal_to_unscheduled) : json();
-    one["max_difference_to_interpreter"] =
-        output.check ? json(output.check->difference_to_interpreter) : json();
-    one["within_bound"] = output.within_bound ? json(*output.within_bound) : json();
-    one["want"] = output.want ? json{{"max_difference", output.want->max_difference},
-                                     {"within_bound", output.want->within_bound}}
-                              : json();
-    outputs.push_back(std::move(one));
-  }
+  for (const OutputReport& output : report.outputs) outputs.push_back(json_of(report, output));
   const auto [least, most] =
       std::minmax_element(report.microseconds.begin(), report.microseconds.end());
-  return json{{"program", report.program},
+  json out = {{"program", report.program},
               {"schedule", report.schedule},
               {"mesh", mesh},
               {"dims", dims},
@@ -128,9 +187,14 @@ std::string json_of(const Report& report) {
                 {"per_rank", report.microseconds_of_ranks}}},
               {"kernels", report.kernels},
               {"bytes_sent", report.bytes_sent},
-              {"compile_ms", report.compile_milliseconds}}
-             .dump(2) +
-         "\n";
+              {"compile_ms", report.compile_milliseconds}};
+  const std::vector<Failure> failures = failures_of(report);
+  if (!failures.empty()) {
+    const int code = exit_code_of(ErrorKind::data);
+    out["error"] = error_object(std::string(name_of(ErrorKind::data)), failures[0].message,
+                                failures[0].where, code);
+  }
+  return dumped(out, 2);
 }
 
 }  // namespace coconet::cli

@@ -25,15 +25,26 @@ struct Report {
   Mesh mesh;
   interp::Setting setting;
   std::vector<OutputReport> outputs;
-  std::string first_outside;                  // the operation that left its bound
-  std::vector<double> microseconds;           // by call, of the slowest rank
+  std::vector<std::string> drawn;    // inputs whose values came from the seed
+  bool exact = true;                 // the schedule promises the unscheduled program's bits
+  std::string first_outside;         // the operation that left its bound
+  std::vector<double> microseconds;  // by call, of the slowest rank
   std::vector<double> microseconds_of_ranks;  // by rank, its median
   int kernels = 0;
   std::int64_t bytes_sent = 0;
   double compile_milliseconds = 0;
-
-  bool good() const;  // every --verify and --want holds
 };
+
+// A --verify or --want that does not hold.
+struct Failure {
+  std::string message;
+  std::string where;  // the element, as "out[1,7]", or the operation
+};
+std::vector<Failure> failures_of(const Report& report);
+
+// The "error" object of --json.
+std::string json_of_error(const std::string& kind, const std::string& message,
+                          const std::string& where, int exit_code);
 
 double median(std::vector<double> values);
 std::string text_of(const Report& report);

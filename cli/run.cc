@@ -1,109 +1,63 @@
 // coconet run FILE --ranks N ...: runs a program on ranks of this machine, checked as asked.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <future>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/report.h"
+#include "cli/run_inputs.h"
 #include "coconet/base/error.h"
-#include "coconet/execute/inputs.h"
+#include "coconet/base/nearest.h"
 #include "coconet/execute/run.h"
 #include "coconet/execute/verify.h"
 #include "coconet/graph/rebind.h"
+#include "coconet/interp/global_tensor.h"
 #include "coconet/io/npy.h"
 #include "coconet/io/safetensors.h"
-#include "coconet/io/tensor_spec.h"
 
 namespace coconet::cli {
 namespace {
 
-MeshSizes mesh_of(const RunArguments& arguments, const Mesh& mesh) {
-  if (arguments.ranks != 0 && !arguments.mesh.empty()) {
-    throw UserError(ErrorKind::usage, "give --ranks or --mesh, not both");
+std::chrono::milliseconds timeout_of(const RunArguments& arguments) {
+  const double seconds = arguments.timeout;
+  if (!(seconds > 0)) {
+    throw UserError(ErrorKind::usage, "--timeout must be a number of seconds above 0");
   }
-  MeshSizes out{std::vector<int>(mesh.size(), 0)};
-  if (arguments.mesh.empty()) {
-    if (mesh.size() != 1) {
-      throw UserError(ErrorKind::usage, "mesh " + mesh.text() + " has " +
-                                            std::to_string(mesh.size()) +
-                                            " axes; give the size of each with --mesh");
-    }
-    if (arguments.ranks < 1) {
-      throw UserError(ErrorKind::usage, "give --ranks, from 1 on");
-    }
-    out.sizes[0] = arguments.ranks;
-    return out;
-  }
-  for (const auto& [name, value] : pairs_of(arguments.mesh, "--mesh")) {
-    const auto axis = mesh.axis(name);
-    if (!axis) {
-      throw UserError(ErrorKind::usage, "--mesh: there is no axis " + name + " in " + mesh.text());
-    }
-    out.sizes[*axis] = static_cast<int>(integer_of(value, "--mesh " + name));
-  }
-  for (int axis = 0; axis < mesh.size(); ++axis) {
-    if (out.sizes[axis] < 1) {
-      throw UserError(ErrorKind::usage,
-                      "--mesh must give axis " + mesh.axes[axis] + " a size, from 1 on");
-    }
-  }
-  return out;
+  constexpr double kLongest = 1e9;
+  return std::chrono::milliseconds(
+      static_cast<std::int64_t>(std::max(1.0, 1e3 * std::min(seconds, kLongest))));
 }
 
-const Input& input_of(const Graph& graph, const std::string& name, const std::string& option) {
-  const NodeId id = graph.find(name);
-  const Input* input = id.valid() ? std::get_if<Input>(&graph.node(id).op) : nullptr;
-  if (input) return *input;
-  std::string known;
-  for (const Node& node : graph.nodes()) {
-    if (std::holds_alternative<Input>(node.op)) known += (known.empty() ? "" : ", ") + node.name;
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error || !std::filesystem::is_directory(folder, error)) {
+    throw UserError(ErrorKind::data, "--out " + folder + ": the folder cannot be made: " +
+                                         (error ? error.message() : "it is a file"));
   }
-  throw UserError(ErrorKind::data,
-                  option + ": the program has no input " + name + "; its inputs are " + known);
 }
 
-// A whole .safetensors file gives what the program has; `x=FILE...` gives x.
-execute::GlobalTensors read_inputs(const RunArguments& arguments, const Graph& graph) {
-  execute::GlobalTensors out;
-  for (const std::string& text : arguments.inputs) {
-    const std::size_t equals = text.find('=');
-    if (equals != std::string::npos) {
-      const std::string name = text.substr(0, equals);
-      input_of(graph, name, "--in " + text);
-      out[name] = read_tensor(parse_tensor_spec(text.substr(equals + 1)), name);
-      continue;
-    }
-    if (!text.ends_with(".safetensors")) {
-      throw UserError(ErrorKind::usage, "--in " + text +
-                                            ": a .npy file holds one tensor; say of which input, "
-                                            "as x=" +
-                                            text);
-    }
-    const SafetensorsFile file(text);
-    for (const Node& node : graph.nodes()) {
-      if (!std::holds_alternative<Input>(node.op) || !file.has(node.name)) continue;
-      out.try_emplace(node.name, file.read(node.name));
-    }
+// Says on a terminal that the compiler is at work; gone when it has ended.
+class CompileNote {
+ public:
+  explicit CompileNote(bool shown) : shown_(shown && isatty(STDERR_FILENO) == 1) {
+    if (shown_) std::fputs("compiling ...", stderr);
   }
-  return out;
-}
+  CompileNote(const CompileNote&) = delete;
+  CompileNote& operator=(const CompileNote&) = delete;
+  ~CompileNote() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
 
-// Scalars may be files of any dtype; typed ones are numbers.
-void read_scalars(const RunArguments& arguments, const Graph& graph,
-                  execute::GlobalTensors& given) {
-  for (const auto& [name, value] : pairs_of(arguments.scalars, "--scalar")) {
-    const Input& input = input_of(graph, name, "--scalar " + name);
-    if (input.kind != InputKind::scalar) {
-      throw UserError(ErrorKind::usage, "--scalar " + name + ": " + name + " is " +
-                                            input.type.text(graph.mesh()) +
-                                            ", not a scalar; give it with --in");
-    }
-    given[name] =
-        execute::scalar_tensor(input.type.dtype.kind, number_of(value, "--scalar " + name));
-  }
-}
+ private:
+  bool shown_;
+};
 
 void write_tensor(const std::string& folder, const OutputReport& output) {
   const std::string path = (std::filesystem::path(folder) / output.name).string();
@@ -123,31 +77,47 @@ class Run {
     setting_.mesh = mesh_of(arguments, program.mesh());
     setting_.seed = arguments.seed;
     given_ = read_inputs(arguments, program);
-    graph_ =
-        rebind_dtypes(program, execute::bind_dtypes(program, given_, dtypes_of(arguments.file)));
+    graph_ = rebind_dtypes(
+        program, execute::bind_dtypes(program, given_, dtypes_of(arguments.file, program)));
     read_scalars(arguments, graph_, given_);
-    Sizes sizes;
-    for (const auto& [name, value] : pairs_of(arguments.dims, "--dim")) {
-      sizes[name] = integer_of(value, "--dim " + name);
-    }
-    setting_.sizes = execute::bind_dims(graph_, given_, setting_.mesh, sizes);
-    execute::draw_missing(graph_, setting_, given_);
+    setting_.sizes = execute::bind_dims(graph_, given_, setting_.mesh, sizes_of(arguments, graph_));
+    drawn_ = execute::draw_missing(graph_, setting_, given_);
+    const Applied applied = scheduled(graph_, file, arguments.file.schedule);
+    scheduled_ = applied.graph;
+    exactness_ = applied.exactness;
     wants_ = read_wants(arguments);
-    scheduled_ = scheduled(graph_, file, arguments.file.schedule).graph;
-    if (!arguments.out.empty()) std::filesystem::create_directories(arguments.out);
+    for (const Want& want : wants_) check_shape(want, shape_of(want.name));
+    timeout_ = timeout_of(arguments);
+    if (!arguments.out.empty()) make_folder(arguments.out);
   }
 
   Report perform() {
+    // Compiled side by side, before any rank is started.
     const runtime::Toolchain toolchain;
-    const execute::Compiled compiled(scheduled_, {.schedule = arguments_.file.schedule}, toolchain);
-    const execute::RunResult result = execute::run(compiled, request_of(scheduled_));
-    Report report = report_of(compiled, result);
-    add_outputs(report, result);
-    if (arguments_.verify) {
-      add_verification(report,
-                       execute::verify(graph_, request_of(graph_), scheduled_, result, toolchain));
+    std::future<execute::CompiledForVerify> checked;
+    std::optional<execute::Compiled> compiled;
+    {
+      const CompileNote note(!arguments_.json);
+      if (arguments_.verify) {
+        checked = std::async(std::launch::async, [&] {
+          return execute::CompiledForVerify(graph_, scheduled_, exactness_, toolchain);
+        });
+      }
+      compiled.emplace(scheduled_, plan::PlanOptions{.schedule = arguments_.file.schedule},
+                       toolchain);
+      if (checked.valid()) checked.wait();
     }
-    add_wants(report);
+    const execute::RunResult result = execute::run(*compiled, request_of(scheduled_));
+    Report report = report_of(*compiled, result);
+    add_outputs(report, result);
+    if (checked.valid()) {
+      add_verification(report, execute::verify(checked.get(), request_of(graph_),
+                                               request_of(scheduled_), result));
+    }
+    for (const Want& want : wants_) {
+      OutputReport& output = *find(report.outputs, want.name);
+      output.want = compare(output.value, want);
+    }
     for (const OutputReport& output : report.outputs) {
       if (!arguments_.out.empty()) write_tensor(arguments_.out, output);
     }
@@ -162,8 +132,7 @@ class Run {
     request.repeat = arguments_.repeat;
     request.chunks = arguments_.chunks;
     request.kind = arguments_.threads ? runtime::RankKind::thread : runtime::RankKind::process;
-    request.timeout =
-        std::chrono::milliseconds(static_cast<std::int64_t>(arguments_.timeout * 1e3));
+    request.timeout = timeout_;
     return request;
   }
 
@@ -173,6 +142,8 @@ class Run {
     out.schedule = arguments_.file.schedule;
     out.mesh = graph_.mesh();
     out.setting = setting_;
+    out.drawn = drawn_;
+    out.exact = exactness_ == Exactness::exact;
     out.kernels = static_cast<int>(compiled.plan().launches.size());
     out.bytes_sent = execute::bytes_between_ranks(compiled.plan(), setting_);
     out.compile_milliseconds = compiled.library().milliseconds;
@@ -188,53 +159,69 @@ class Run {
     return out;
   }
 
-  void add_outputs(Report& report, const execute::RunResult& result) const {
-    const auto add = [&](const std::string& name, const TensorType& type,
-                         const interp::Pieces& pieces, bool storage) {
+  // What the run gives: the outputs, then the states and inputs that it updates.
+  std::vector<OutputReport> results() const {
+    std::vector<OutputReport> out;
+    const auto add = [&](const std::string& name, const TensorType& type, bool storage) {
       OutputReport output;
       output.name = name;
       output.type = type;
       output.storage = storage;
-      output.value = execute::gather(type, pieces, setting_);
-      report.outputs.push_back(std::move(output));
+      out.push_back(std::move(output));
     };
     for (const Output& output : scheduled_.outputs()) {
-      add(output.name, scheduled_.node(output.node).type, result.outputs.at(output.name), false);
+      add(output.name, scheduled_.node(output.node).type, false);
     }
-    for (const auto& [name, pieces] : result.storage) {
-      add(name, scheduled_.node(scheduled_.find(name)).type, pieces, true);
+    for (const Node& node : scheduled_.nodes()) {
+      if (!std::holds_alternative<Update>(node.op)) continue;
+      const Node& storage = scheduled_.node(node.inputs[0]);
+      add(storage.name, storage.type, true);
+    }
+    return out;
+  }
+
+  // An output goes before a state of its name.
+  static std::vector<OutputReport>::iterator find(std::vector<OutputReport>& outputs,
+                                                  const std::string& name) {
+    return std::find_if(outputs.begin(), outputs.end(),
+                        [&](const OutputReport& output) { return output.name == name; });
+  }
+
+  std::vector<std::int64_t> shape_of(const std::string& want) const {
+    std::vector<OutputReport> all = results();
+    const auto output = find(all, want);
+    if (output != all.end()) return interp::global_sizes(output->type, setting_);
+    std::vector<std::string> names;
+    for (const OutputReport& one : all) names.push_back(one.name);
+    throw UserError(ErrorKind::usage, "--want " + want + ": no output or state has that name" +
+                                          suggestion(want, names) + "; there are " + listed(names));
+  }
+
+  void add_outputs(Report& report, const execute::RunResult& result) const {
+    report.outputs = results();
+    for (OutputReport& output : report.outputs) {
+      const auto& values = output.storage ? result.storage : result.outputs;
+      output.value = execute::gather(output.type, values.at(output.name), setting_);
     }
   }
 
   static void add_verification(Report& report, const execute::Verification& verification) {
     report.first_outside = verification.first_outside;
     for (OutputReport& output : report.outputs) {
-      output.check = verification.outputs.at(output.name);
+      const auto& checks = output.storage ? verification.storage : verification.outputs;
+      output.check = checks.at(output.name);
       output.within_bound = verification.within_bound;
-    }
-  }
-
-  void add_wants(Report& report) const {
-    for (const Want& want : wants_) {
-      const auto output = std::find_if(report.outputs.begin(), report.outputs.end(),
-                                       [&](const OutputReport& o) { return o.name == want.name; });
-      if (output == report.outputs.end()) {
-        std::string known;
-        for (const OutputReport& o : report.outputs) known += (known.empty() ? "" : ", ") + o.name;
-        throw UserError(ErrorKind::usage, "--want " + want.name +
-                                              ": no output or state has that "
-                                              "name; there are " +
-                                              known);
-      }
-      output->want = compare(output->value, want);
     }
   }
 
   const RunArguments& arguments_;
   interp::Setting setting_;
   execute::GlobalTensors given_;
+  std::vector<std::string> drawn_;  // the inputs without a value given
   std::vector<Want> wants_;
+  std::chrono::milliseconds timeout_{};
   Graph graph_, scheduled_;
+  Exactness exactness_ = Exactness::exact;
 };
 
 }  // namespace
@@ -247,20 +234,10 @@ void add_run(CLI::App& app, Command& chosen) {
     chosen = [arguments](Context& context) {
       const Report report = Run(*arguments, context).perform();
       std::fputs((arguments->json ? json_of(report) : text_of(report)).c_str(), stdout);
-      if (!report.good()) {
-        for (const OutputReport& output : report.outputs) {
-          if (output.want && !output.want->within_bound) {
-            std::fprintf(
-                stderr, "error: %s is not within its bound: largest difference %.6g, worst at %s\n",
-                output.name.c_str(), output.want->max_difference, output.want->where.c_str());
-          }
-        }
-        if (!report.first_outside.empty()) {
-          std::fprintf(stderr, "error: an operation left its bound: %s\n",
-                       report.first_outside.c_str());
-        }
+      for (const Failure& failure : failures_of(report)) {
+        std::fprintf(stderr, "error: %s\n", failure.message.c_str());
       }
-      return report.good() ? 0 : 1;
+      return failures_of(report).empty() ? 0 : 1;
     };
   });
 }

@@ -20,7 +20,8 @@ struct ShowArguments {
 
 std::string text_of(const ShowArguments& arguments, Context& context) {
   const File file = load(arguments.file, context);
-  const Graph graph = rebind_dtypes(program_of(file, arguments.file), dtypes_of(arguments.file));
+  const Graph& program = program_of(file, arguments.file);
+  const Graph graph = rebind_dtypes(program, dtypes_of(arguments.file, program));
   const Graph shown = scheduled(graph, file, arguments.file.schedule).graph;
   if (arguments.as == "graph") return print(shown, true);
   if (arguments.as == "dot") return dot(shown);

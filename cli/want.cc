@@ -39,6 +39,9 @@ std::string number_text(double value) {
 std::vector<Want> read_wants(const RunArguments& arguments) {
   std::vector<Want> out;
   const auto& bounds = arguments.bounds;
+  if (!bounds.empty() && arguments.wants.empty()) {
+    throw UserError(ErrorKind::usage, "--bound belongs to a --want; give one");
+  }
   if (bounds.size() > 1 && bounds.size() != arguments.wants.size()) {
     throw UserError(ErrorKind::usage, "found " + std::to_string(bounds.size()) + " --bound for " +
                                           std::to_string(arguments.wants.size()) +
@@ -52,12 +55,14 @@ std::vector<Want> read_wants(const RunArguments& arguments) {
   return out;
 }
 
+void check_shape(const Want& want, const std::vector<std::int64_t>& shape) {
+  if (shape == want.value.shape) return;
+  throw UserError(ErrorKind::data, "--want " + want.name + "=" + want.source + " has shape " +
+                                       text_of_shape(want.value.shape) + "; " + want.name +
+                                       " has " + text_of_shape(shape));
+}
+
 WantResult compare(const TensorData& got, const Want& want) {
-  if (got.shape != want.value.shape) {
-    throw UserError(ErrorKind::data, "--want " + want.name + "=" + want.source + " has shape " +
-                                         text_of_shape(want.value.shape) + "; " + want.name +
-                                         " has " + text_of_shape(got.shape));
-  }
   WantResult out;
   double worst = -1;
   for (std::int64_t i = 0; i < got.elements(); ++i) {
@@ -66,11 +71,14 @@ WantResult compare(const TensorData& got, const Want& want) {
     double difference = std::abs(g - w);
     if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
     out.max_difference = std::max(out.max_difference, difference);
-    const double beyond = difference - (want.absolute + want.relative * std::abs(w));
-    if (beyond <= 0 || beyond <= worst) continue;
+    const double bound = want.absolute + want.relative * std::abs(w);
+    if (difference <= bound && std::isfinite(difference)) continue;
+    const double beyond = std::isfinite(bound) ? difference - bound : difference;
+    if (beyond <= worst) continue;
     worst = beyond;
     out.within_bound = false;
-    out.where = index_text(i, got.shape) + ": got " + number_text(g) + ", want " + number_text(w);
+    out.where = index_text(i, got.shape);
+    out.found = "got " + number_text(g) + ", want " + number_text(w);
   }
   return out;
 }

@@ -45,6 +45,12 @@ std::string nearest(std::string_view wanted, const std::vector<std::string>& can
   return out;
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out.empty() ? "none" : out;
+}
+
 std::string suggestion(std::string_view wanted, const std::vector<std::string>& candidates) {
   const std::string name = nearest(wanted, candidates);
   return name.empty() ? "" : "; did you mean `" + name + "`?";

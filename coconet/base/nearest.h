@@ -12,6 +12,9 @@ namespace coconet {
 // first of equals.
 std::string nearest(std::string_view wanted, const std::vector<std::string>& candidates);
 
+// "a, b, c", or "none".
+std::string listed(const std::vector<std::string>& names);
+
 // "; did you mean `total`?", or "".
 std::string suggestion(std::string_view wanted, const std::vector<std::string>& candidates);
 

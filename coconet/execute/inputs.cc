@@ -86,7 +86,7 @@ std::map<std::string, DTypeKind> bind_dtypes(const Graph& graph, const GlobalTen
   for (const auto& [name, kind] : wanted) by[name] = "--dtype";
   for_each_input(graph, [&](const std::string& name, const Input& input) {
     const auto tensor = given.find(name);
-    if (tensor == given.end() || input.kind == InputKind::scalar) return;
+    if (tensor == given.end()) return;
     const DTypeKind found = tensor->second.dtype;
     const std::string& parameter = input.type.dtype.parameter;
     const DTypeKind* needed = &input.type.dtype.kind;
@@ -148,13 +148,9 @@ Sizes bind_dims(const Graph& graph, const GlobalTensors& given, const MeshSizes&
   return sizes;
 }
 
-TensorData scalar_tensor(DTypeKind kind, double value) {
-  TensorData out = TensorData::zeros(kind, {});
-  out.set_value(0, value);
-  return out;
-}
-
-void draw_missing(const Graph& graph, const interp::Setting& setting, GlobalTensors& given) {
+std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting& setting,
+                                      GlobalTensors& given) {
+  std::vector<std::string> drawn;
   for_each_input(graph, [&](const std::string& name, const Input& input) {
     if (given.contains(name)) return;
     const DTypeKind kind = input.type.dtype.kind;
@@ -162,7 +158,9 @@ void draw_missing(const Graph& graph, const interp::Setting& setting, GlobalTens
       if (!input.default_value) {
         refuse("scalar " + name + " has no value and no default; give --scalar " + name + "=VALUE");
       }
-      given[name] = scalar_tensor(kind, *input.default_value);
+      TensorData scalar = TensorData::zeros(kind, {});
+      scalar.set_value(0, *input.default_value);
+      given[name] = std::move(scalar);
       return;
     }
     const auto sizes = bind(input.type.shape, setting.sizes);
@@ -180,7 +178,9 @@ void draw_missing(const Graph& graph, const interp::Setting& setting, GlobalTens
       }
     }
     given[name] = std::move(tensor);
+    drawn.push_back(name);
   });
+  return drawn;
 }
 
 std::map<std::string, interp::Pieces> distribute(const Graph& graph, const GlobalTensors& given,

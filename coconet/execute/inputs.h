@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "coconet/graph/graph.h"
 #include "coconet/interp/interpreter.h"
@@ -25,10 +26,11 @@ std::map<std::string, DTypeKind> bind_dtypes(const Graph& graph, const GlobalTen
 Sizes bind_dims(const Graph& graph, const GlobalTensors& given, const MeshSizes& mesh,
                 const Sizes& wanted);
 
-// Draws every tensor and state that is not given: uniform in [-1, 1) (states in [0, 1), integers
-// 0..9) by seed, name and element index, so alike for any rank count. Scalars with a default get
-// it. UserError(data) for a scalar with neither value nor default.
-void draw_missing(const Graph& graph, const interp::Setting& setting, GlobalTensors& given);
+// Draws every tensor and state that is not given, and returns their names: uniform in [-1, 1)
+// (states in [0, 1), integers 0..9) by seed, name and element index, so alike for any rank count.
+// Scalars with a default get it. UserError(data) for a scalar with neither value nor default.
+std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting& setting,
+                                      GlobalTensors& given);
 
 // Each rank's piece of every input, by the layouts of `graph` (a schedule may have changed those of
 // states).
@@ -38,8 +40,5 @@ std::map<std::string, interp::Pieces> distribute(const Graph& graph, const Globa
 // The global tensor of a value of this type, as a file would hold it.
 TensorData gather(const TensorType& type, const interp::Pieces& pieces,
                   const interp::Setting& setting);
-
-// The value of a scalar input as typed.
-TensorData scalar_tensor(DTypeKind kind, double value);
 
 }  // namespace coconet::execute

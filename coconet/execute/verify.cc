@@ -47,12 +47,30 @@ void check_nodes(const Graph& graph, const RunRequest& request, const std::vecto
   }
 }
 
-interp::Comparison compare_global(const TensorType& type, const Pieces& got,
-                                  const TensorType& want_type, const Pieces& want,
-                                  const interp::Setting& setting) {
-  if (type.layout == want_type.layout) return interp::compare(type.dtype.kind, got, want);
-  return interp::compare(type.dtype.kind, interp::assemble(type, setting, got),
-                         interp::assemble(want_type, setting, want));
+// A result as one graph has it.
+struct Held {
+  const TensorType& type;
+  const Pieces& pieces;
+};
+
+interp::Comparison compare_held(const Held& got, const Held& want, const interp::Setting& setting) {
+  const DTypeKind kind = got.type.dtype.kind;
+  if (got.type.layout == want.type.layout) return interp::compare(kind, got.pieces, want.pieces);
+  return interp::compare(kind, interp::assemble(got.type, setting, got.pieces),
+                         interp::assemble(want.type, setting, want.pieces));
+}
+
+OutputCheck check_output(const Held& got, const Held& plain, const Pieces& meaning,
+                         const interp::Setting& setting) {
+  OutputCheck out;
+  const interp::Comparison to_plain = compare_held(got, plain, setting);
+  out.bit_equal_to_unscheduled = to_plain.equal();
+  out.difference_to_unscheduled = to_plain.largest;
+  if (to_plain.first) out.first_difference = to_plain.first->text();
+  out.difference_to_interpreter = compare_held(got, {plain.type, meaning}, setting).largest;
+  const auto replica = interp::replica_difference(got.type, setting, got.pieces);
+  if (replica) out.first_replica_difference = replica->text();
+  return out;
 }
 
 NodeId output_node(const Graph& graph, const std::string& name) {
@@ -62,34 +80,70 @@ NodeId output_node(const Graph& graph, const std::string& name) {
   throw InternalError("a schedule keeps the outputs");
 }
 
+const TensorType& output_type(const Graph& graph, const std::string& name) {
+  return graph.node(output_node(graph, name)).type;
+}
+
+const TensorType& storage_type(const Graph& graph, const std::string& name) {
+  return graph.node(graph.find(name)).type;
+}
+
+RunResult run_once(const Compiled& compiled, RunRequest request) {
+  request.repeat = 1;
+  return run(compiled, request);
+}
+
+// The scheduled program's own operations, and that its results come out the same again.
+void check_reassociated(const CompiledForVerify& compiled, const RunRequest& request,
+                        const RunResult& result, Verification& out) {
+  const Graph& graph = compiled.scheduled();
+  const RunResult kept = run_once(*compiled.reassociated(), request);
+  check_nodes(graph, request, values_of(graph, request, kept), out);
+  const auto compare_again = [&](const std::string& name, const TensorType& type, const Pieces& got,
+                                 const Pieces& again) {
+    const interp::Comparison comparison = interp::compare(type.dtype.kind, got, again);
+    if (comparison.equal()) return;
+    out.within_bound = false;
+    if (out.first_outside.empty()) out.first_outside = name + ": " + comparison.first->text();
+  };
+  for (const auto& [name, pieces] : result.outputs) {
+    compare_again(name, output_type(graph, name), pieces, kept.outputs.at(name));
+  }
+  for (const auto& [name, pieces] : result.storage) {
+    compare_again(name, storage_type(graph, name), pieces, kept.storage.at(name));
+  }
+}
+
 }  // namespace
 
-Verification verify(const Graph& unscheduled, const RunRequest& request,
-                    const Graph& scheduled_graph, const RunResult& scheduled,
-                    const runtime::Toolchain& toolchain) {
+CompiledForVerify::CompiledForVerify(const Graph& unscheduled, const Graph& scheduled,
+                                     Exactness exactness, const runtime::Toolchain& toolchain)
+    : unscheduled_(unscheduled),
+      scheduled_(scheduled),
+      plain_(unscheduled_, {.schedule = "", .keep_values = true}, toolchain) {
+  if (exactness == Exactness::exact) return;
+  reassociated_.emplace(scheduled_, plan::PlanOptions{.schedule = "", .keep_values = true},
+                        toolchain);
+}
+
+Verification verify(const CompiledForVerify& compiled, const RunRequest& request,
+                    const RunRequest& scheduled_request, const RunResult& result) {
+  const Graph& plain = compiled.unscheduled();
+  const interp::Setting& setting = request.setting;
   Verification out;
-  const Compiled compiled(unscheduled, {.schedule = "", .keep_values = true}, toolchain);
-  RunRequest once = request;
-  once.repeat = 1;
-  const RunResult kept = run(compiled, once);
-  check_nodes(unscheduled, request, values_of(unscheduled, request, kept), out);
-  const interp::Result meaning = interp::run(unscheduled, request.inputs, request.setting);
-  const auto add = [&](const std::string& name, const TensorType& type, const Pieces& got,
-                       const TensorType& plain_type, const Pieces& plain, const Pieces& meant) {
-    const auto to_plain = compare_global(type, got, plain_type, plain, request.setting);
-    const auto to_meaning = compare_global(type, got, plain_type, meant, request.setting);
-    out.outputs[name] = {to_plain.equal(), to_plain.largest, to_meaning.largest};
-  };
-  for (const Output& output : unscheduled.outputs()) {
-    const std::string& name = output.name;
-    add(name, scheduled_graph.node(output_node(scheduled_graph, name)).type,
-        scheduled.outputs.at(name), unscheduled.node(output.node).type, kept.outputs.at(name),
-        meaning.outputs.at(name));
+  const RunResult kept = run_once(compiled.plain(), request);
+  check_nodes(plain, request, values_of(plain, request, kept), out);
+  if (compiled.reassociated()) check_reassociated(compiled, scheduled_request, result, out);
+  const interp::Result meaning = interp::run(plain, request.inputs, setting);
+  for (const auto& [name, pieces] : result.outputs) {
+    out.outputs[name] = check_output({output_type(compiled.scheduled(), name), pieces},
+                                     {output_type(plain, name), kept.outputs.at(name)},
+                                     meaning.outputs.at(name), setting);
   }
-  for (const auto& [name, pieces] : scheduled.storage) {
-    add(name, scheduled_graph.node(scheduled_graph.find(name)).type, pieces,
-        unscheduled.node(unscheduled.find(name)).type, kept.storage.at(name),
-        meaning.storage.at(name));
+  for (const auto& [name, pieces] : result.storage) {
+    out.storage[name] = check_output({storage_type(compiled.scheduled(), name), pieces},
+                                     {storage_type(plain, name), kept.storage.at(name)},
+                                     meaning.storage.at(name), setting);
   }
   return out;
 }

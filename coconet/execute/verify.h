@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "coconet/execute/run.h"
+#include "coconet/schedule/rewrite.h"
 
 namespace coconet::execute {
 
@@ -12,20 +14,42 @@ struct OutputCheck {
   bool bit_equal_to_unscheduled = false;
   double difference_to_unscheduled = 0;
   double difference_to_interpreter = 0;  // of the result, from the interpreter on the whole program
+  std::string first_difference;          // to the unscheduled program; "" if bit-equal
+  // Ranks that hold the same element hold the same bits; "" if they do.
+  std::string first_replica_difference;
 };
 
 struct Verification {
-  std::map<std::string, OutputCheck> outputs;  // outputs, and updated storage by name
+  std::map<std::string, OutputCheck> outputs;
+  std::map<std::string, OutputCheck> storage;  // updated states and inputs
   // Every operation of the unscheduled program, compiled, on the compiled values of its own inputs:
-  // the interpreter's bits, or for a matmul within its bound.
+  // the interpreter's bits, or for a matmul within its bound. Of a schedule that reassociates the
+  // operations of the scheduled program too, and its results must be those of that compilation.
   bool within_bound = true;
   std::string first_outside;  // which operation, where, got and want
 };
 
-// `request` is that of the unscheduled program; `scheduled` what the schedule gave, on the same
-// inputs, `scheduled_graph` its graph.
-Verification verify(const Graph& unscheduled, const RunRequest& request,
-                    const Graph& scheduled_graph, const RunResult& scheduled,
+// The modules that verify() needs beside the scheduled one: they store every operation's value.
+class CompiledForVerify {
+ public:
+  // Thread-safety: may be constructed beside other compilations.
+  CompiledForVerify(const Graph& unscheduled, const Graph& scheduled, Exactness exactness,
                     const runtime::Toolchain& toolchain);
+
+  const Graph& unscheduled() const { return unscheduled_; }
+  const Graph& scheduled() const { return scheduled_; }
+  const Compiled& plain() const { return plain_; }
+  const Compiled* reassociated() const { return reassociated_ ? &*reassociated_ : nullptr; }
+
+ private:
+  Graph unscheduled_, scheduled_;
+  Compiled plain_;
+  std::optional<Compiled> reassociated_;  // of the scheduled graph, if it is not exact
+};
+
+// `request` is that of the unscheduled program, `scheduled_request` the same inputs cut as the
+// scheduled one has them, `result` what the scheduled program gave for it.
+Verification verify(const CompiledForVerify& compiled, const RunRequest& request,
+                    const RunRequest& scheduled_request, const RunResult& result);
 
 }  // namespace coconet::execute

@@ -88,6 +88,7 @@ kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inp
   call.base = base_;
   call.wait_slow = &Communicator::wait_slow;
   call.matmul = &Communicator::matmul;
+  call.fail = &Communicator::fail_call;
   call.runtime = this;
   return call;
 }
@@ -157,6 +158,11 @@ kernel::Status Communicator::wait_slow(void* self, int peer, std::uint64_t targe
 
 kernel::Status Communicator::matmul(void* self, const kernel::MatmulCall& call) {
   return static_cast<Communicator*>(self)->status_of([&] { runtime::matmul(call); });
+}
+
+kernel::Status Communicator::fail_call(void* self, const char* message) {
+  auto& me = *static_cast<Communicator*>(self);
+  return me.status_of([&] { throw UserError(ErrorKind::data, message); });
 }
 
 std::string Communicator::tick_text(int tick, int launch) const {

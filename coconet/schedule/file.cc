@@ -135,12 +135,6 @@ void check_schedules(const Parsed& parsed, const std::vector<std::string>& progr
   }
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out.empty() ? "none" : out;
-}
-
 }  // namespace
 
 File parse_file(std::string_view text, const std::string& file_name) {

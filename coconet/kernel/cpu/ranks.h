@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <initializer_list>
 
 #include "coconet/kernel/call.h"
@@ -73,7 +74,9 @@ struct Ranks {
 // Ends the call with an error unless the rate of a dropout is a number from 0 to 1.
 inline Status check_rate(const Call& call, float rate) {
   if (valid_rate(rate)) return kOk;
-  return call.fail(call.runtime, "the rate of a dropout must be from 0 to 1");
+  char text[80];
+  std::snprintf(text, sizeof text, "the rate of a dropout must be from 0 to 1; found %.9g", rate);
+  return call.fail(call.runtime, text);
 }
 
 // Blocks of a tensor of `count` elements.
