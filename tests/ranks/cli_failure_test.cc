@@ -1,0 +1,131 @@
+// `coconet run` when something dies, hangs, is interrupted or cannot be written: a clear error, the
+// exit code, and nothing left.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/ranks/tool.h"
+#include "tests/support/files.h"
+
+namespace coconet::tests {
+namespace {
+
+using test::TemporaryFolder;
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+// Many calls, so that the ranks are at work when something happens.
+const std::string kLong =
+    "run examples/adam.coco --ranks 3 --schedule sharded --scalar t=1 --dim N=50021 "
+    "--repeat 1000000";
+
+void expect_killed_rank_is_named(const std::string& options, int signal, const char* text) {
+  RunningTool tool(kLong + options);
+  const std::vector<pid_t> ranks = tool.wait_for_ranks(3);
+  const auto start = std::chrono::steady_clock::now();
+  kill(ranks[1], signal);
+  const ToolResult result = tool.wait();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("error: rank 1 was killed by"), HasSubstr(text)));
+  if (options.find("--json") != std::string::npos) {
+    EXPECT_THAT(json_keys(result.out), ElementsAre("error"));
+    EXPECT_EQ(json_at(result.out, "error/kind"), "runtime");
+    EXPECT_EQ(json_at(result.out, "error/exit_code"), "3");
+    EXPECT_THAT(json_at(result.out, "error/message"), HasSubstr(text));
+  } else {
+    EXPECT_EQ(result.out, "");
+  }
+  EXPECT_TRUE(all_end(ranks));
+}
+
+TEST(CliFailureProcess, AKilledRankIsNamed) {
+  expect_killed_rank_is_named("", SIGKILL, "SIGKILL");
+  expect_killed_rank_is_named(" --json", SIGSEGV, "SIGSEGV");
+}
+
+TEST(CliFailureProcess, AStoppedRankIsATimeout) {
+  RunningTool tool(kLong + " --timeout 1");
+  const std::vector<pid_t> ranks = tool.wait_for_ranks(3);
+  kill(ranks[1], SIGSTOP);
+  const auto start = std::chrono::steady_clock::now();
+  const ToolResult result = tool.wait();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("for rank 1"), HasSubstr("the timeout is 1 s")));
+  EXPECT_TRUE(all_end(ranks));
+}
+
+// Ctrl-C reaches the whole group.
+TEST(CliFailureProcess, AnInterruptEndsAll) {
+  RunningTool tool(kLong);
+  const std::vector<pid_t> ranks = tool.wait_for_ranks(3);
+  kill(-tool.process(), SIGINT);
+  EXPECT_EQ(tool.wait().exit_code, 128 + SIGINT);
+  EXPECT_TRUE(all_end(ranks));
+}
+
+TEST(CliFailureProcess, RanksEndWithTheirParent) {
+  for (int signal : {SIGTERM, SIGKILL}) {
+    RunningTool tool(kLong);
+    const std::vector<pid_t> ranks = tool.wait_for_ranks(3);
+    kill(tool.process(), signal);
+    EXPECT_EQ(tool.wait().exit_code, 128 + signal);
+    EXPECT_TRUE(all_end(ranks));
+  }
+}
+
+TEST(CliFailure, AFolderThatCannotBeMadeIsNamed) {
+  const TemporaryFolder folder;
+  test::write_text(folder.path("file"), "");
+  const ToolResult result =
+      run_tool("run examples/sgd.coco --ranks 2 --dim N=5 --out " + folder.path("file"));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("--out " + folder.path("file")), Not(HasSubstr("fault"))));
+}
+
+TEST(CliFailure, AFullDiskIsNamed) {
+  const ToolResult result = run_tool("run examples/sgd.coco --ranks 2 --dim N=5 --out /dev/full/x");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("--out /dev/full/x"));
+}
+
+// As root a folder without write permission can be written; a path through a file cannot.
+TEST(CliFailure, ACacheThatCannotBeWrittenCostsTimeOnly) {
+  const TemporaryFolder folder;
+  test::write_text(folder.path("program.coco"),
+                   "mesh world(dp)\ndim N\nprogram one(x: f32[N]) { y = x + 1 return y }\n");
+  test::write_text(folder.path("file"), "");
+  const ToolResult result =
+      run_tool("run " + folder.path("program.coco") + " --ranks 2 --dim N=5 --verify",
+               folder.path("file") + "/cache");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST(CliFailure, TooMuchMemoryIsARuntimeError) {
+  const ToolResult result = run_tool("run examples/sgd.coco --ranks 2 --dim N=4000000000000000");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("error: "), HasSubstr("memory"), Not(HasSubstr("fault"))));
+}
+
+TEST(CliFailure, NothingIsLeftInSharedMemoryOrTheTemporaryFolder) {
+  const TemporaryFolder folder;
+  const std::string cache = folder.path("cache");
+  const ToolResult result = run_tool("run examples/sgd.coco --ranks 3 --dim N=500", cache);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const ToolResult failed =
+      run_tool("run examples/attention.coco --ranks 2 --dim B=1,S=2,H=4 --scalar rate=2", cache);
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_THAT(names_in(cache), Each(EndsWith(".so")));
+  EXPECT_THAT(names_in("/dev/shm"), Each(Not(HasSubstr("coconet"))));
+}
+
+}  // namespace
+}  // namespace coconet::tests

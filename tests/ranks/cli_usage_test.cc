@@ -1,0 +1,150 @@
+// What `coconet` says to arguments and files that are wrong, and with which exit code.
+#include <gmock/gmock.h>
+
+#include "coconet/io/npy.h"
+#include "coconet/io/safetensors.h"
+#include "tests/ranks/tool.h"
+#include "tests/support/files.h"
+
+namespace coconet::tests {
+namespace {
+
+using test::TemporaryFolder;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kAttention = "run examples/attention.coco --ranks 2 --dim B=2,S=4,H=8 ";
+
+void expect_error(const std::string& words, int code, std::initializer_list<const char*> texts) {
+  const ToolResult result = run_tool(words);
+  EXPECT_EQ(result.exit_code, code) << words << "\n" << result.err;
+  EXPECT_EQ(result.out, "") << words;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("error: "), Not(HasSubstr("fault of coconet")))) << words;
+  for (const char* text : texts) EXPECT_THAT(result.err, HasSubstr(text)) << words;
+}
+
+TEST(CliUsage, WhatIsNoCommandOrOption) {
+  expect_error("", 2, {"a command is needed", "check, show, run, explain"});
+  expect_error("rum", 2, {"no command rum", "did you mean `run`?"});
+  expect_error(kAttention + "--schedul fused", 2, {"--schedul", "did you mean `--schedule`?"});
+  expect_error(kAttention + "--ranks", 2, {"--ranks"});
+  expect_error(kAttention + "--repeat x", 2, {"--repeat"});
+  expect_error(kAttention + "more", 2, {"more"});
+  expect_error("show examples/attention.coco --as nothing", 2, {"--as"});
+}
+
+TEST(CliUsage, NamesThatDoNotExist) {
+  expect_error("check examples/nothing.coco", 1, {"examples/nothing.coco"});
+  expect_error("check examples", 1, {"examples"});
+  expect_error("check examples/attention.coco --program mlp", 2, {"`mlp`", "attention"});
+  expect_error(kAttention + "--schedule overlaped", 2, {"did you mean `overlapped`?", "fused"});
+  expect_error(kAttention + "--schedule auto", 2, {"tuner"});
+  expect_error(kAttention + "--dim Q=3", 2, {"no dim Q", "B, S, H"});
+  expect_error(kAttention + "--dtype U=f32", 2, {"no dtype parameter U", "has T"});
+  expect_error(kAttention + "--dtype T=f33", 2, {"'f33' is no dtype", "bf16"});
+  expect_error(kAttention + "--scalar rat=1", 2, {"no input rat", "did you mean `rate`?"});
+  expect_error(kAttention + "--in y=x.npy", 2, {"no input y", "x, w, b, r, rate"});
+  expect_error(kAttention + "--want ut=examples/data/attention.safetensors:w", 2,
+               {"--want ut", "did you mean `out`?"});
+  expect_error("run examples/attention.coco --mesh dp=2", 2, {"no axis dp", "world(tp)"});
+}
+
+TEST(CliUsage, NumbersOutOfTheirRange) {
+  const std::string file = "run examples/attention.coco ";
+  expect_error(file + "--dim B=1,S=1,H=1", 2, {"--ranks"});
+  expect_error(file + "--ranks 0", 2, {"--ranks must be from 1 to 256; found 0"});
+  expect_error(file + "--ranks -1", 2, {"found -1"});
+  expect_error(file + "--ranks 257", 2, {"found 257"});
+  expect_error(file + "--mesh tp=4294967297", 2, {"found 4294967297"});
+  expect_error(file + "--ranks 2 --mesh tp=2", 2, {"not both"});
+  expect_error(file + "--ranks 2 --dim B=1,S=1", 1, {"dim H has no size", "--dim H=SIZE"});
+  expect_error(file + "--ranks 2 --dim B=1,B=2", 2, {"--dim gives B twice"});
+  expect_error(file + "--ranks 2 --dim B=-1", 2, {"--dim B must not be negative; found -1"});
+  expect_error(file + "--ranks 2 --dim B=1.5", 2, {"--dim B must be a whole number"});
+  expect_error(file + "--ranks 2 --dim B", 2, {"--dim takes NAME=VALUE; found 'B'"});
+  expect_error(kAttention + "--repeat 0", 2, {"repeat of 0"});
+  expect_error(kAttention + "--timeout 0", 2, {"--timeout"});
+  expect_error(kAttention + "--timeout nan", 2, {"--timeout"});
+  expect_error(kAttention + "--bound 1", 2, {"--bound belongs to a --want"});
+}
+
+TEST(CliUsage, Scalars) {
+  const std::string adam = "run examples/adam.coco --ranks 2 --dim N=5 ";
+  expect_error(adam, 1, {"scalar t has no value and no default", "--scalar t=VALUE"});
+  expect_error(adam + "--scalar t=1.5", 2, {"--scalar t", "whole number"});
+  expect_error(adam + "--scalar t=3000000000", 2, {"--scalar t", "range"});
+  expect_error(adam + "--scalar t=1,t=2", 2, {"gives t twice"});
+  expect_error(adam + "--scalar t=1,lr=x", 2, {"--scalar lr must be a number; found 'x'"});
+  expect_error(adam + "--scalar t=1,p=1", 2, {"p is f32[N], not a scalar", "--in"});
+  expect_error(adam + "--scalar t=1 --in lr=0.5", 2, {"--scalar lr=NUMBER"});
+}
+
+TEST(CliUsage, TensorFiles) {
+  const TemporaryFolder folder;
+  const auto file = [&](const char* name, DTypeKind kind, std::vector<std::int64_t> shape) {
+    write_npy(folder.path(name), TensorData::zeros(kind, std::move(shape)));
+    return folder.path(name);
+  };
+  const std::string x = file("x.npy", DTypeKind::f16, {2, 4, 8});
+  const std::string whole = test::read_text(x);
+  test::write_text(folder.path("cut.npy"), whole.substr(0, whole.size() - 5));
+  test::write_text(folder.path("empty.npy"), "");
+  const std::string wide = file("wide.npy", DTypeKind::f16, {2, 4, 9});
+  const std::string flat = file("flat.npy", DTypeKind::f16, {2, 32});
+  expect_error(kAttention + "--in x=" + folder.path("none.npy"), 1, {"none.npy", "opened"});
+  expect_error(kAttention + "--in x=" + folder.path("cut.npy"), 1, {"cut.npy", "truncated"});
+  expect_error(kAttention + "--in x=" + folder.path("empty.npy"), 1, {"empty.npy"});
+  expect_error(kAttention + "--in x=" + wide, 1, {"input x: dim 2, H, must be 8; found 9"});
+  expect_error(kAttention + "--in x=" + flat, 1, {"input x has shape [2, 32]; needed is [B,S,H]"});
+  expect_error(kAttention + "--dtype T=f32 --in x=" + x, 1,
+               {"input x has dtype f16; needed is f32 (T, by --dtype)"});
+  expect_error(kAttention + "--in " + x, 2, {"say of which input"});
+  expect_error(kAttention + "--in x=" + x + " --in x=" + x, 2, {"--in gives x twice"});
+  // The bits of an integer or of an f64 are no f32.
+  expect_error(kAttention + "--in rate=" + file("i.npy", DTypeKind::i32, {}), 1,
+               {"input rate has dtype i32; needed is f32"});
+  expect_error(kAttention + "--in rate=" + file("d.npy", DTypeKind::f64, {}), 1,
+               {"input rate has dtype f64; needed is f32"});
+  expect_error(kAttention + "--in rate=" + file("one.npy", DTypeKind::f32, {1}), 1,
+               {"input rate has shape [1]; needed is []"});
+  expect_error(kAttention + "--want out=" + wide, 1, {"has shape [2, 4, 9]; out has [2, 4, 8]"});
+}
+
+TEST(CliUsage, WholeFiles) {
+  const TemporaryFolder folder;
+  const TensorData b = TensorData::zeros(DTypeKind::f16, {8});
+  const std::string one = folder.path("one.safetensors"), two = folder.path("two.safetensors"),
+                    other = folder.path("other.safetensors");
+  write_safetensors(one, {{"b", b}, {"more", b}});
+  write_safetensors(two, {{"b", b}});
+  write_safetensors(other, {{"weight", b}});
+  EXPECT_EQ(run_tool(kAttention + "--in " + one).exit_code, 0);
+  EXPECT_EQ(run_tool(kAttention + "--in " + one + " --in b=" + two).exit_code, 0);
+  expect_error(kAttention + "--in " + one + " --in " + two, 2, {"b stands in", "--in b=FILE"});
+  expect_error(kAttention + "--in " + other, 1,
+               {"no input of the program", "weight", "x, w, b, r"});
+}
+
+TEST(CliUsage, JsonIsOneObjectOnFailureToo) {
+  for (const std::string& words :
+       {kAttention + "--schedule no", kAttention + "--bogus", kAttention + "--in x=no.npy",
+        kAttention + "--scalar rate=7", std::string("run examples/none.coco --ranks 2")}) {
+    const ToolResult result = run_tool(words + " --json");
+    ASSERT_THAT(json_keys(result.out), ElementsAre("error")) << words;
+    EXPECT_THAT(json_keys(result.out, "error"),
+                ElementsAre("kind", "message", "where", "exit_code"));
+    EXPECT_EQ(json_at(result.out, "error/exit_code"), std::to_string(result.exit_code));
+    EXPECT_THAT(result.err, HasSubstr(json_at(result.out, "error/message")));
+  }
+}
+
+TEST(CliUsage, JsonSurvivesBytesThatAreNoText) {
+  const ToolResult result = run_tool("run \xff\xfe.coco --ranks 2 --json");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(json_keys(result.out), ElementsAre("error"));
+}
+
+}  // namespace
+}  // namespace coconet::tests
