@@ -52,9 +52,9 @@ class Communicator {
 
   // Enters the next call and waits until all ranks have. UserError naming both ranks' values if the
   // plan hashes or the hashes of the replicated inputs differ (0: not checked).
-  // Returns a Call with rank, ranks, call number, progress, base and functions set; the rest (sizes,
-  // seed, addresses) is the caller's to fill in. Valid until leave_call. What the module reports
-  // through Call::fail becomes a UserError(data).
+  // Returns a Call with rank, ranks, call number, progress, base and functions set; the rest
+  // (sizes, seed, addresses) is the caller's to fill in. Valid until leave_call. What the module
+  // reports through Call::fail becomes a UserError(data).
   kernel::Call enter_call(std::uint64_t plan_hash, std::uint64_t inputs_hash = 0);
   // After the module's run: `ticks` ticks are performed.
   void leave_call(std::int64_t ticks);
