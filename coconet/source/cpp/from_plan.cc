@@ -60,8 +60,8 @@ class ModulePrinter {
     if (dims.empty()) return "";
     std::string out = "namespace dim {  // the program's sizes\n";
     for (std::size_t d = 0; d < dims.size(); ++d) {
-      out += "[[maybe_unused]] std::int64_t " + dims[d] + "(const Call& call) { return call.dims[" +
-             std::to_string(d) + "]; }\n";
+      out += "[[maybe_unused]] std::int64_t " + dim_name(dims[d]) +
+             "(const Call& call) { return call.dims[" + std::to_string(d) + "]; }\n";
     }
     return out + "}  // namespace dim\n\n";
   }

@@ -1,7 +1,6 @@
 #include "coconet/source/cpp/text.h"
 
 #include <array>
-#include <cctype>
 #include <charconv>
 
 namespace coconet::source::cpp {
@@ -71,10 +70,8 @@ std::string literal_text(const Constant& constant) {
 std::string dim_text(const Dim& dim) {
   std::string out;
   if (dim.coefficient() != 1 || dim.names().empty()) out = std::to_string(dim.coefficient());
-  for (const std::string& name : dim.names()) out += (out.empty() ? "dim::" : " * dim::") + name;
-  for (std::size_t at = 0; (at = out.find("dim::", at)) != std::string::npos; at += 5) {
-    const std::size_t end = out.find(' ', at);
-    out.insert(end == std::string::npos ? out.size() : end, "(call)");
+  for (const std::string& name : dim.names()) {
+    out += (out.empty() ? "dim::" : " * dim::") + dim_name(name) + "(call)";
   }
   return dim.is_blocks() ? "blocks_of(" + out + ")" : out;
 }
@@ -110,51 +107,6 @@ std::string as_comment(const std::string& text, const std::string& indent) {
     begin = end + 1;
   }
   return out;
-}
-
-Names::Names(std::set<std::string> taken) : taken_(std::move(taken)) {
-  for (const char* word :
-       {"alignas",  "alignof",  "and",      "asm",      "auto",     "bool",      "break",
-        "case",     "catch",    "char",     "class",    "const",    "constexpr", "continue",
-        "decltype", "default",  "delete",   "do",       "double",   "else",      "enum",
-        "explicit", "export",   "extern",   "false",    "float",    "for",       "friend",
-        "goto",     "if",       "inline",   "int",      "long",     "mutable",   "namespace",
-        "new",      "not",      "operator", "or",       "private",  "protected", "public",
-        "register", "return",   "short",    "signed",   "sizeof",   "static",    "struct",
-        "switch",   "template", "this",     "throw",    "true",     "try",       "typedef",
-        "typename", "union",    "unsigned", "using",    "virtual",  "void",      "volatile",
-        "while",    "xor",      "concept",  "requires", "co_await", "co_return", "co_yield",
-        "f16",      "bf16",     "call",     "ranks",    "space",    "run",       "offset",
-        "count",    "i",        "peer",     "std",      "coconet",  "buffer",    "dim",
-        "exp",      "log",      "tanh",     "erf",      "pow",      "sqrt",      "rsqrt",
-        "abs",      "min",      "max",      "relu",     "gelu",     "silu",      "sigmoid",
-        "add",      "sub",      "mul",      "div",      "neg",      "lt",        "le",
-        "gt",       "ge",       "eq",       "ne",       "where",    "cast",      "widen",
-        "rounded",  "round_to", "wait",     "signal",   "pointer",  "cut",       "linux",
-        "unix",     "Sum",      "Max",      "Min",      "Prod",     "Space",     "Run",
-        "Call",     "Ranks",    "Peers",    "Scratch",  "Status",   "main",      "NULL",
-        "errno",    "assert",   "stdin",    "stdout",   "stderr"}) {
-    taken_.insert(word);
-  }
-}
-
-std::string Names::fresh(const std::string& wanted) {
-  std::string base;
-  for (char c : wanted) {
-    if (c == '\'') {
-      base += "_p";
-    } else {
-      base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    }
-  }
-  if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0])) || base[0] == '_') {
-    base = "v" + base;
-  }
-  // Two underscores in a row are the compiler's.
-  for (std::size_t at; (at = base.find("__")) != std::string::npos;) base.erase(at, 1);
-  std::string name = base;
-  for (int n = 2; !taken_.insert(name).second; ++n) name = base + "_" + std::to_string(n);
-  return name;
 }
 
 std::string Pieces::of(const TensorType& type) {

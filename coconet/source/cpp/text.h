@@ -2,11 +2,11 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "coconet/plan/plan.h"
+#include "coconet/source/cpp/names.h"
 
 namespace coconet::source::cpp {
 
@@ -21,16 +21,6 @@ std::string product_text(const Shape& shape);
 std::string axes_text(const AxisList& axes);                     // "{0, 1}"
 std::string peers_name(const Mesh& mesh, const AxisList& axes);  // "dp_tp_ranks"
 std::string as_comment(const std::string& text, const std::string& indent);
-
-// C++ identifiers, each given once: drop' becomes drop_p, a taken or reserved one gets a number.
-class Names {
- public:
-  explicit Names(std::set<std::string> taken = {});
-  std::string fresh(const std::string& wanted);
-
- private:
-  std::set<std::string> taken_;
-};
 
 // The functions that give the piece of each type that a module touches: one for each shape and
 // layout.
