@@ -118,10 +118,11 @@ TEST(CliFailure, TooMuchMemoryIsARuntimeError) {
 TEST(CliFailure, NothingIsLeftInSharedMemoryOrTheTemporaryFolder) {
   const TemporaryFolder folder;
   const std::string cache = folder.path("cache");
-  const ToolResult result = run_tool("run examples/sgd.coco --ranks 3 --dim N=500", cache);
+  const std::string program =
+      "run examples/attention.coco --ranks 2 --dim B=1,S=2,H=4 --scalar rate=";
+  const ToolResult result = run_tool(program + "0.5", cache);
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  const ToolResult failed =
-      run_tool("run examples/attention.coco --ranks 2 --dim B=1,S=2,H=4 --scalar rate=2", cache);
+  const ToolResult failed = run_tool(program + "2", cache);
   EXPECT_EQ(failed.exit_code, 1);
   EXPECT_THAT(names_in(cache), Each(EndsWith(".so")));
   EXPECT_THAT(names_in("/dev/shm"), Each(Not(HasSubstr("coconet"))));
