@@ -122,11 +122,15 @@ void verify_updates(const Graph& graph) {
   for (int s = 0; s < graph.size(); ++s) {
     if (update_of[s] < 0) continue;
     NodeSet late = dependents(graph, set_of(graph, {NodeId{update_of[s]}}));
-    for (int i = update_of[s] + 1; i < graph.size(); ++i) {
+    NodeSet old = set_of(graph, {NodeId{s}});  // and what only stands for parts of it
+    for (int i = s + 1; i < graph.size(); ++i) {
       const Node& node = graph.node({i});
-      const bool reads =
-          std::find(node.inputs.begin(), node.inputs.end(), NodeId{s}) != node.inputs.end();
-      if (!late[i] || !reads) continue;
+      const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                     [&](NodeId input) { return old[input.index]; });
+      const bool view = std::holds_alternative<Shard>(node.op) ||
+                        std::holds_alternative<RootOf>(node.op);
+      old[i] = reads && view;
+      if (!late[i] || i == update_of[s] || !reads) continue;
       const std::string update = graph.label({update_of[s]});
       throw UserError(ErrorKind::type,
                       graph.label({i}) + " reads the old value of " + graph.node({s}).name +

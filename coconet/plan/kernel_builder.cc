@@ -72,6 +72,15 @@ ValueId KernelBuilder::load(NodeId id) {
   return add({Load{storage_.buffer(base)}, {}, node.type.dtype, level, per_peer, id});
 }
 
+// An as_partial along a fold's axes gives each peer another value of the same operand.
+bool KernelBuilder::differs_among_peers(const Op& op) const {
+  const AsPartial* partial = std::get_if<AsPartial>(&op);
+  return partial && std::any_of(fold_axes_.begin(), fold_axes_.end(), [&](int axis) {
+           return std::find(partial->axes.begin(), partial->axes.end(), axis) !=
+                  partial->axes.end();
+         });
+}
+
 ValueId KernelBuilder::value(NodeId id) {
   const NodeId base = base_of(graph_, id);
   const auto key = std::make_pair(base.index, !fold_axes_.empty());
@@ -194,7 +203,7 @@ ValueId KernelBuilder::computed(NodeId id) {
     std::vector<ValueId> inputs;
     for (NodeId input : node.inputs) inputs.push_back(value(input));
     const Level level = std::max(highest(inputs, kernel_.statements), level_of(node.type));
-    const bool per_peer = any_per_peer(inputs, kernel_.statements);
+    const bool per_peer = any_per_peer(inputs, kernel_.statements) || differs_among_peers(op);
     return add({Compute{op}, std::move(inputs), node.type.dtype, level, per_peer, id});
   };
   const auto refuse = [&](const auto&) -> ValueId {

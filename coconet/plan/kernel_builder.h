@@ -47,6 +47,7 @@ class KernelBuilder {
   ValueId computed(NodeId id);
   ValueId mean_of_run(ValueId value, DType dtype, const Dim& columns, NodeId origin);
   Level level_of(const TensorType& type) const;
+  bool differs_among_peers(const Op& op) const;
   const Statement& at(ValueId id) const { return kernel_.statements[id.index]; }
 
   Plan& plan_;

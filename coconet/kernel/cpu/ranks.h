@@ -45,6 +45,10 @@ struct Ranks {
     return true;
   }
 
+  bool is_first(std::initializer_list<int> along, int rank) const {
+    return Ranks(call, axes, rank).is_first(along);
+  }
+
   // Of the coordinates of `rank` on these axes: the part of a dropout's key that tells replicas
   // apart.
   std::uint64_t local_hash(std::initializer_list<int> along, int rank) const {

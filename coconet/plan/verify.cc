@@ -1,0 +1,184 @@
+#include "coconet/plan/verify.h"
+
+#include <algorithm>
+
+#include "coconet/plan/access.h"
+
+namespace coconet::plan {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Plan& plan) : plan_(plan), written_(plan.buffers.size(), false) {}
+
+  void run() {
+    for (std::size_t b = 0; b < written_.size(); ++b) {
+      written_[b] = plan_.buffers[b].role != BufferRole::temporary;
+      if (plan_.buffers[b].slot < 0) fail("buffer " + plan_.buffers[b].name + " has no slot");
+    }
+    for (const OverlapGroup& group : plan_.overlaps) verify_group(group);
+    for (now_ = 0; now_ < launches(); ++now_) {
+      ids_exist();
+      verify_waits(launch().waits);
+      verify_writes();
+      std::visit(
+          Overloaded{
+              [&](const Kernel& kernel) { verify_kernel(kernel); },
+              [&](const MatmulLaunch& m) { expect(m.out != m.a && m.out != m.b, kOwnInput); },
+              [&](const ReduceLaunch& r) { expect(r.out != r.in, kOwnInput); },
+          },
+          launch().work);
+    }
+    verify_waits(plan_.exit_waits);
+    for (const PlanOutput& output : plan_.outputs) {
+      expect(in_range(output.buffer), "output " + output.name + " has a buffer");
+      expect(written_[output.buffer.index], "output " + output.name + " is written");
+    }
+    verify_slots();
+  }
+
+ private:
+  static constexpr const char* kOwnInput = "a launch does not write what it reads";
+
+  int launches() const { return static_cast<int>(plan_.launches.size()); }
+  const Launch& launch() const { return plan_.launches[now_]; }
+  bool in_range(BufferId id) const {
+    return id.valid() && id.index < static_cast<int>(plan_.buffers.size());
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    const std::string where = now_ < 0 || now_ >= launches()
+                                  ? "plan"
+                                  : "launch " + std::to_string(now_) + " (" + launch().name + ")";
+    throw InternalError(where + ": " + what);
+  }
+  void expect(bool holds, const std::string& what) const {
+    if (!holds) fail("does not hold: " + what);
+  }
+
+  void verify_group(const OverlapGroup& group) const {
+    expect(group.first.valid() && group.first <= group.last && group.last.index < launches(),
+           "an overlapped group has launches");
+    expect(group.slice.first == 0 && !group.slice.flat, "chunks are rows");
+    for (int l = group.first.index; l <= group.last.index; ++l) {
+      const int index = plan_.launches[l].overlap;
+      expect(index >= 0 && &plan_.overlaps.at(index) == &group, "a group's launches know it");
+    }
+  }
+
+  void ids_exist() const {
+    expect(launch().overlap < static_cast<int>(plan_.overlaps.size()), "the group exists");
+    if (const Kernel* kernel = std::get_if<Kernel>(&launch().work)) {
+      const int count = static_cast<int>(kernel->statements.size());
+      for (const Store& store : kernel->stores) {
+        expect(store.value.valid() && store.value.index < count, "a stored value exists");
+      }
+    }
+    for (const Access& access : accesses_of(plan_, launch())) {
+      expect(in_range(access.buffer), "a buffer exists");
+      for (int axis : access.reach) {
+        expect(axis >= 0 && axis < plan_.graph.mesh().size(), "an axis exists");
+      }
+    }
+  }
+
+  void verify_waits(const std::vector<Wait>& waits) const {
+    for (const Wait& wait : waits) {
+      expect(wait.on.valid() && wait.on.index < now_, "a wait is on an earlier launch");
+      expect(!wait.axes.empty(), "a wait has axes");
+      const int group = now_ < launches() ? launch().overlap : -1;
+      const bool inside = group >= 0 && plan_.launch(wait.on).overlap == group;
+      expect(wait.same_chunk == inside, "chunks wait for chunks of their own group");
+    }
+  }
+
+  // Inside a group, what an earlier launch of it writes is read chunk by chunk.
+  void verify_writes() {
+    const std::vector<Access> accesses = accesses_of(plan_, launch());
+    for (const Access& access : accesses) {
+      const Buffer& buffer = plan_.buffer(access.buffer);
+      expect(access.write || written_[access.buffer.index], buffer.name + " is written before");
+      expect(access.reach.empty() || buffer.symmetric, buffer.name + " is symmetric");
+      expect(!access.write || buffer.role != BufferRole::scalar, "scalars are not written");
+    }
+    for (const Access& access : accesses) {
+      if (access.write) written_[access.buffer.index] = true;
+    }
+  }
+
+  void verify_kernel(const Kernel& kernel) const {
+    for (int i = 0; i < static_cast<int>(kernel.statements.size()); ++i) {
+      verify_statement(kernel, i);
+    }
+    for (const Store& store : kernel.stores) {
+      const Statement& value = kernel.statements[store.value.index];
+      const Buffer& buffer = plan_.buffer(store.buffer);
+      expect(value.dtype.kind == buffer.type.dtype.kind, buffer.name + " gets values of its dtype");
+      expect(!value.per_peer, "a value of a peer is not stored");
+      verify_in_place(kernel, store);
+    }
+  }
+
+  void verify_statement(const Kernel& kernel, int index) const {
+    const Statement& s = kernel.statements[index];
+    const std::string value = "%" + std::to_string(index);
+    const bool folds_peers = std::holds_alternative<FoldPeers>(s.action);
+    const bool folds_run = std::holds_alternative<ReduceRun>(s.action);
+    if (folds_peers || folds_run) expect(s.inputs.size() == 1, value + " folds one value");
+    for (ValueId input : s.inputs) {
+      expect(input.valid() && input.index < index, value + " reads values before it");
+      const Statement& from = kernel.statements[input.index];
+      expect(!from.per_peer || s.per_peer || folds_peers, value + " is of the peer it reads");
+      if (!folds_run) expect(from.level <= s.level, value + " is as fine as what it reads");
+    }
+    if (folds_run) {
+      expect(s.level == Level::run && kernel.width != RunWidth::piece, value + " is one a run");
+    }
+    expect(!folds_peers || !s.per_peer, "a fold is not inside another");
+    if (s.per_peer) {
+      expect(std::any_of(kernel.statements.begin() + index, kernel.statements.end(),
+                         [](const Statement& later) {
+                           return std::holds_alternative<FoldPeers>(later.action);
+                         }),
+             value + " feeds a fold over the peers");
+    }
+  }
+
+  void verify_in_place(const Kernel& kernel, const Store& store) const {
+    const Level level = kernel.statements[store.value.index].level;
+    const bool element = plan_.buffer(store.buffer).type.shape == kernel.space.shape;
+    for (const Statement& s : kernel.statements) {
+      if (const auto* fold = std::get_if<FoldBuffer>(&s.action)) {
+        expect(fold->buffer != store.buffer, kOwnInput);
+      }
+      const Load* load = std::get_if<Load>(&s.action);
+      if (!load || load->buffer != store.buffer) continue;
+      const bool same = s.level == level && (level != Level::element || element);
+      expect(same && !s.per_peer, "a kernel reads what it writes at that very element: " +
+                                      plan_.buffer(store.buffer).name);
+    }
+  }
+
+  void verify_slots() const {
+    for (std::size_t a = 0; a < plan_.buffers.size(); ++a) {
+      for (std::size_t b = a + 1; b < plan_.buffers.size(); ++b) {
+        const Buffer& one = plan_.buffers[a];
+        const Buffer& other = plan_.buffers[b];
+        if (one.slot != other.slot) continue;
+        const bool apart = one.last < other.first || other.last < one.first;
+        expect(apart && one.role == BufferRole::temporary && other.role == BufferRole::temporary,
+               one.name + " and " + other.name + " share memory at different times");
+      }
+    }
+  }
+
+  const Plan& plan_;
+  std::vector<bool> written_;  // by buffer
+  int now_ = -1;               // launch; the number of launches: at the exit
+};
+
+}  // namespace
+
+void verify(const Plan& plan) { Verifier(plan).run(); }
+
+}  // namespace coconet::plan

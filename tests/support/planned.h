@@ -1,0 +1,35 @@
+// A program with a schedule, planned, with drawn inputs: what tests of plans run.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "coconet/interp/interpreter.h"
+#include "coconet/plan/plan.h"
+
+namespace coconet {
+
+struct Planned {
+  Graph graph;  // scheduled
+  plan::Plan plan;
+  interp::Setting setting;
+  std::map<std::string, interp::Pieces> inputs;
+
+  interp::Result meaning() const { return interp::run(graph, inputs, setting); }
+};
+
+// Texts: a whole file with one program, and the steps of a schedule. Inputs are drawn.
+Planned planned(const std::string& program, const std::string& steps, const Sizes& sizes,
+                const std::vector<int>& mesh);
+
+// All outputs and storage have the same bits.
+bool same_results(const Graph& graph, const interp::Result& a, const interp::Result& b);
+
+// The program of DESIGN 4's attention tail, and its overlapped schedule's steps.
+extern const char* const kAttention;
+extern const char* const kAttentionOverlapped;
+// A sharded optimizer step with a norm, and its schedule's steps.
+extern const char* const kNormStep;
+extern const char* const kNormStepSharded;
+
+}  // namespace coconet

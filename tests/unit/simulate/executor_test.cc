@@ -1,0 +1,142 @@
+// The plan executor gives the interpreter's bits, and shows what is wrong with a plan.
+#include "coconet/simulate/executor.h"
+
+#include <gtest/gtest.h>
+
+#include "coconet/plan/verify.h"
+#include "tests/support/planned.h"
+
+namespace coconet::simulate {
+namespace {
+
+// What the executor has against the plan under some scheduler; "" if nothing.
+std::string complaint(const Planned& sample, const interp::Result& want, int seeds) {
+  for (int seed = 0; seed < seeds; ++seed) {
+    const ExecutorOptions options{policy_of(seed), static_cast<std::uint64_t>(seed), {3}};
+    try {
+      const interp::Result got = execute(sample.plan, sample.setting, sample.inputs, options);
+      if (!same_results(sample.graph, got, want)) return "other values";
+    } catch (const InternalError& error) {
+      return error.what();
+    }
+  }
+  return "";
+}
+
+class Executor : public testing::TestWithParam<int> {};
+
+TEST_P(Executor, GivesTheInterpretersBits) {
+  const int ranks = GetParam();
+  for (const std::string steps : {"", kAttentionOverlapped}) {
+    const Planned sample = planned(kAttention, steps, {{"B", 2}, {"S", 5}, {"H", 6}}, {ranks});
+    EXPECT_EQ(complaint(sample, sample.meaning(), 8), "") << steps;
+  }
+  for (const std::string steps : {"", kNormStepSharded}) {
+    for (std::int64_t n : {0, 1, 1030, 2500}) {
+      const Planned sample = planned(kNormStep, steps, {{"N", n}}, {ranks});
+      EXPECT_EQ(complaint(sample, sample.meaning(), 4), "") << steps << " N=" << n;
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Ranks, Executor, testing::Values(1, 2, 3, 5, 8));
+
+TEST(Executor, AnyNumberOfChunksGivesTheSameBits) {
+  const Planned sample =
+      planned(kAttention, kAttentionOverlapped, {{"B", 3}, {"S", 7}, {"H", 4}}, {3});
+  ASSERT_EQ(sample.plan.overlaps.size(), 1u);
+  const interp::Result want = sample.meaning();
+  for (std::int64_t chunks : {0, 1, 2, 5, 7, 20}) {
+    const interp::Result got =
+        execute(sample.plan, sample.setting, sample.inputs, {Policy::random, 3, {chunks}});
+    EXPECT_TRUE(same_results(sample.graph, got, want)) << chunks;
+  }
+}
+
+TEST(Executor, TheSameSeedRunsTheSameWay) {
+  Planned sample = planned(kAttention, "", {{"B", 2}, {"S", 3}, {"H", 4}}, {4});
+  sample.plan.launches[1].waits.clear();
+  const std::string first = complaint(sample, sample.meaning(), 8);
+  EXPECT_NE(first, "");
+  EXPECT_EQ(complaint(sample, sample.meaning(), 8), first);
+}
+
+// Every wait of the plan that the happens-before check needs, the executor needs too, and the other
+// way round.
+void each_wait_is_needed(const Planned& sample) {
+  const interp::Result want = sample.meaning();
+  int needed = 0;
+  for (std::size_t l = 0; l <= sample.plan.launches.size(); ++l) {
+    const bool exit = l == sample.plan.launches.size();
+    const auto& waits = exit ? sample.plan.exit_waits : sample.plan.launches[l].waits;
+    for (std::size_t w = 0; w < waits.size(); ++w) {
+      Planned broken = sample;
+      auto& left = exit ? broken.plan.exit_waits : broken.plan.launches[l].waits;
+      left.erase(left.begin() + static_cast<std::ptrdiff_t>(w));
+      bool ordered = true;
+      try {
+        verify_order(plan::bind(broken.plan, broken.setting.sizes, broken.setting.mesh, {3}));
+      } catch (const InternalError&) {
+        ordered = false;
+        ++needed;
+      }
+      EXPECT_EQ(complaint(broken, want, 60) == "", ordered) << "launch " << l << ", wait " << w;
+    }
+  }
+  EXPECT_GT(needed, 0);
+}
+
+TEST(Executor, FeelsEveryMissingWaitOfAttention) {
+  each_wait_is_needed(planned(kAttention, "", {{"B", 2}, {"S", 4}, {"H", 4}}, {3}));
+}
+TEST(Executor, FeelsEveryMissingWaitOfOverlappedAttention) {
+  each_wait_is_needed(
+      planned(kAttention, kAttentionOverlapped, {{"B", 2}, {"S", 9}, {"H", 4}}, {3}));
+}
+TEST(Executor, FeelsEveryMissingWaitOfAShardedStep) {
+  each_wait_is_needed(planned(kNormStep, kNormStepSharded, {{"N", 3000}}, {3}));
+}
+
+TEST(Executor, SeesMemoryThatIsUsedTwiceAtOnce) {
+  Planned sample = planned(kNormStep, "", {{"N", 40}}, {2});
+  int total = -1, value = -1;
+  for (int b = 0; b < static_cast<int>(sample.plan.buffers.size()); ++b) {
+    if (sample.plan.buffers[b].name == "total") total = b;
+    if (sample.plan.buffers[b].name == "p") value = b;
+  }
+  ASSERT_GE(total, 0);
+  sample.plan.buffers[total].slot = sample.plan.buffers[value].slot;
+  EXPECT_NE(complaint(sample, sample.meaning(), 1).find("which holds buffer"), std::string::npos);
+  EXPECT_THROW(plan::verify(sample.plan), InternalError);
+}
+
+TEST(Executor, NamesWhoWaitsForWhatWhenNobodyCanAct) {
+  Planned sample = planned(kAttention, "", {{"B", 1}, {"S", 1}, {"H", 2}}, {2});
+  sample.plan.launches[0].waits.push_back({plan::LaunchId{1}, {0}, false});
+  const std::string said = complaint(sample, sample.meaning(), 1);
+  EXPECT_NE(
+      said.find("no rank can act: rank 0 in launch 0 (layer), chunk 0, waits for rank 1 to do "
+                "launch 1 (total)"),
+      std::string::npos)
+      << said;
+  EXPECT_NE(said.find("rank 1 in launch 0 (layer)"), std::string::npos) << said;
+}
+
+TEST(Executor, ARankThatReturnsTakesItsMemoryWithIt) {
+  Planned sample = planned(kAttention, "", {{"B", 2}, {"S", 3}, {"H", 4}}, {4});
+  sample.plan.exit_waits.clear();
+  EXPECT_NE(complaint(sample, sample.meaning(), 40), "");
+}
+
+TEST(Executor, RefusesInputsThatAreMissing) {
+  Planned sample = planned(kAttention, "", {{"B", 2}, {"S", 3}, {"H", 4}}, {2});
+  sample.inputs.erase("w");
+  try {
+    execute(sample.plan, sample.setting, sample.inputs);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_NE(error.message().find("input w has no value"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace coconet::simulate
