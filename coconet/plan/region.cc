@@ -201,15 +201,19 @@ class RegionLowering {
     }
   }
 
-  // A kernel makes only its space's piece of a value.
+  // A kernel makes its space's piece of a value, one element a row (the last dim), or a scalar.
   void check_space(const KernelBuilder& builder, NodeId id) const {
     const TensorType& type = graph_.node(id).type;
     const TensorType& space = builder.space();
-    if (type.shape != space.shape || type.layout == space.layout) return;
+    if (type.is_scalar()) return;
+    Shape row = space.shape;
+    if (!row.empty()) row.back() = Dim(1);
+    const bool fits = type.shape == space.shape || type.shape == row;
+    if (fits && type.layout == space.layout) return;
     throw UserError(ErrorKind::unsupported,
                     graph_.label(id) + " is " + type.text(graph_.mesh()) +
-                        ", but the kernel it is fused into works on " +
-                        space.layout.text(graph_.mesh()) +
+                        ", but the kernel it is fused into works on the elements and rows of " +
+                        text_of(space.shape) + " " + space.layout.text(graph_.mesh()) +
                         " only, and others read it; leave it out of the group",
                     graph_.node(id).where);
   }
@@ -241,6 +245,19 @@ bool has_whole_blocks(const Graph& graph, NodeId id) {
   const Layout& layout = graph.node(id).type.layout;
   return std::all_of(layout.slice_order().begin(), layout.slice_order().end(),
                      [&](int axis) { return layout.slice(axis).flat; });
+}
+
+// What runtimes multiply: f64 to f64; f32, f16 and bf16 to any of these.
+void check_matmul(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const DType& in = graph.node(node.inputs[0]).type.dtype;
+  const bool wide_in = in.kind == DTypeKind::f64, wide_out = node.type.dtype.kind == DTypeKind::f64;
+  if (wide_in == wide_out) return;
+  throw UserError(ErrorKind::unsupported,
+                  graph.label(id) + " multiplies " + in.text() + " to " + node.type.dtype.text() +
+                      "; products of f64 give f64, those of narrower types f32, bf16 or f16: cast "
+                      "the operands or the product",
+                  node.where);
 }
 
 bool over_last_dim_only(const Graph& graph, const Node& node, const Reduce& reduce) {
@@ -286,6 +303,7 @@ void lower_member(Plan& plan, Storage& storage, const Member& member,
       return;
     }
     if (std::holds_alternative<Matmul>(node.op)) {
+      check_matmul(graph, only);
       const BufferId a = dense(plan, storage, node.inputs[0]);
       const BufferId b = dense(plan, storage, node.inputs[1]);
       plan.launches.push_back(launch_of(graph, only, MatmulLaunch{a, b, storage.buffer(only)}));

@@ -6,6 +6,8 @@
 #include "tests/support/planned.h"
 
 namespace coconet::plan {
+
+using fixture::expect_refused;
 namespace {
 
 const Sizes kSizes = {{"B", 1}, {"S", 2}, {"H", 2}};

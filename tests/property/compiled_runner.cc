@@ -32,7 +32,10 @@ std::optional<std::string> CompiledRunner::operator()(const RunnerCall& call) {
   if (!multiplies_floats(call.graph)) {
     return differs(call.setting, call.graph, got, call.graph, call.want, true);
   }
-  if (call.unscheduled || !call.exact) return std::nullopt;
+  if (call.unscheduled) {
+    return differs(call.setting, call.graph, got, call.graph, call.want, false);
+  }
+  if (!call.exact) return std::nullopt;
   return differs(call.setting, call.graph, got, *graph_, unscheduled_, true);
 }
 

@@ -7,7 +7,8 @@
 namespace coconet::property {
 
 // A case's unscheduled graph comes first. Without matrix products of floats the bits are the
-// interpreter's; with them, those of the unscheduled program, if the schedule is exact.
+// interpreter's; with them they are near, and those of the unscheduled program, if the schedule is
+// exact.
 class CompiledRunner {
  public:
   CompiledRunner() = default;

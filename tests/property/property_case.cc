@@ -8,6 +8,7 @@
 #include "coconet/interp/compare.h"
 #include "coconet/interp/global_tensor.h"
 #include "coconet/plan/from_schedule.h"
+#include "coconet/plan/verify.h"
 #include "coconet/schedule/apply.h"
 #include "coconet/schedule/candidates.h"
 #include "coconet/simulate/executor.h"
@@ -128,6 +129,13 @@ class CaseRun {
       outcome_.why_not = error.message();
       return true;
     }
+    try {
+      plan::verify(plan);
+      if (is_small())
+        plan::verify_order(plan::bind(plan, given_.setting.sizes, given_.setting.mesh));
+    } catch (const InternalError& error) {
+      return fail("verifier, " + where + ": " + error.what());
+    }
     const auto inputs = pieces(graph);
     for (int run = 0; run < 2; ++run) {
       simulate::ExecutorOptions options;
@@ -144,6 +152,12 @@ class CaseRun {
       }
     }
     return true;
+  }
+
+  bool is_small() const {
+    std::int64_t largest = 0;
+    for (const auto& [name, size] : given_.setting.sizes) largest = std::max(largest, size);
+    return largest <= 128;
   }
 
   void check_runner(const RunnerCall& call) {

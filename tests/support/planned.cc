@@ -56,6 +56,15 @@ const char* const kAttentionOverlapped = R"(
   ar = fuse(rs, body, gather)
   overlap(layer, ar)
 )";
+const char* const kSum = R"(
+mesh world(dp)
+dim N
+program sum(x: f32[N] local) {
+  y = x + x
+  total = all_reduce(y, +)
+  return total
+}
+)";
 const char* const kNormStep = R"(
 mesh world(dp)
 dim N

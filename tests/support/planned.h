@@ -28,6 +28,8 @@ bool same_results(const Graph& graph, const interp::Result& a, const interp::Res
 // The program of DESIGN 4's attention tail, and its overlapped schedule's steps.
 extern const char* const kAttention;
 extern const char* const kAttentionOverlapped;
+// The sum of the ranks' doubled tensors.
+extern const char* const kSum;
 // A sharded optimizer step with a norm, and its schedule's steps.
 extern const char* const kNormStep;
 extern const char* const kNormStepSharded;

@@ -35,6 +35,7 @@ TEST(VerifyPlan, AcceptsWhatIsMade) {
 
 TEST(VerifyPlan, LaunchesInTheWrongOrder) {
   Plan plan = attention("");
+  plan.launches[1].waits.clear();
   std::swap(plan.launches[0], plan.launches[1]);
   EXPECT_THAT(fault(plan), testing::HasSubstr("launch 0 (total): does not hold: layer is written"));
 }
@@ -129,9 +130,10 @@ TEST(VerifyOrder, NamesBothAccesses) {
 }
 
 TEST(VerifyOrder, ReturningTooEarly) {
-  Planned sample = planned(kAttention, "", {{"B", 1}, {"S", 4}, {"H", 2}}, {2});
+  Planned sample = planned(kSum, "", {{"N", 3}}, {2});
+  EXPECT_EQ(race(sample), "");
   sample.plan.exit_waits.clear();
-  EXPECT_THAT(race(sample), testing::HasSubstr("may return while rank 1 in launch 1 (total)"));
+  EXPECT_THAT(race(sample), testing::HasSubstr("may return while rank 0 in launch 1 (total)"));
 }
 
 TEST(VerifyOrder, WaitsOfAnotherAxisDoNotCount) {
