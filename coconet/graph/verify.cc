@@ -127,8 +127,8 @@ void verify_updates(const Graph& graph) {
       const Node& node = graph.node({i});
       const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(),
                                      [&](NodeId input) { return old[input.index]; });
-      const bool view = std::holds_alternative<Shard>(node.op) ||
-                        std::holds_alternative<RootOf>(node.op);
+      const bool view =
+          std::holds_alternative<Shard>(node.op) || std::holds_alternative<RootOf>(node.op);
       old[i] = reads && view;
       if (!late[i] || i == update_of[s] || !reads) continue;
       const std::string update = graph.label({update_of[s]});

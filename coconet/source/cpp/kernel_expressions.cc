@@ -120,9 +120,8 @@ std::string KernelPrinter::compute_definition(Id id) {
                                         expression(statement.inputs[0].index) + ", " + index + ")");
           },
           [&](const AsPartial& op) {
-            return "(ranks.is_first(" + axes_text(op.axes) +
-                   (statement.per_peer ? ", peer" : "") + ") ? " +
-                   expression(statement.inputs[0].index) + " : widen(stored_identity<" +
+            return "(ranks.is_first(" + axes_text(op.axes) + (statement.per_peer ? ", peer" : "") +
+                   ") ? " + expression(statement.inputs[0].index) + " : widen(stored_identity<" +
                    fold_type(op.fold) + ", " + type + ">()))";
           },
           [&](const Input& op) { return unexpected(op); },
