@@ -45,5 +45,43 @@ program int(double: auto[class,EOF] sliced(0), struct: f32[EOF], NULL: f32[N',Ca
                   "--ranks 3 --dim class=5,EOF=3,tick=7,Call=4,N'=6");
 }
 
+// What one operand holds a part of and the other all: of K, and of the batches.
+TEST(CliProgram, AMatmulTakesThePartThatBothOperandsHold) {
+  expect_verified(R"(
+mesh world(tp)
+dim A, B, H
+program products(x: f32[B,H], xk: f32[B,H] sliced(1), w: f32[H,H], wk: f32[H,H] sliced(0),
+                 b: f32[A,B,H], bk: f32[A,B,H] sliced(2), ba: f32[A,B,H] sliced(0),
+                 v: f32[A,H,B], va: f32[A,H,B] sliced(0)) {
+  right = all_reduce(matmul(x, wk), +)
+  left = all_reduce(matmul(xk, w), +)
+  batched = all_reduce(matmul(bk, v), +)
+  first = matmul(ba, v)
+  second = matmul(b, va)
+  both = matmul(ba, va)
+  return right, left, batched, first, second, both
+}
+)",
+                  "--ranks 3 --dim A=4,B=5,H=7");
+}
+
+// Pieces that are no whole blocks of the tensor, of rows and of columns.
+TEST(CliProgram, TensorWideReductionsOfAnySlice) {
+  expect_verified(R"(
+mesh world(dp)
+dim A, N
+program folds(x: f32[N] sliced(0), y: f32[A,N] sliced(1), z: f32[A,N] sliced(0..1),
+              f: f32[A,N] sliced(*), l: f32[A,N] local) {
+  a = all_reduce(sum(x), +)
+  b = all_reduce(max(y), max)
+  c = norm(z)
+  d = mean(f)
+  e = all_reduce(norm(l), max)
+  return a, b, c, d, e
+}
+)",
+                  "--ranks 3 --dim A=5,N=1500");
+}
+
 }  // namespace
 }  // namespace coconet::tests
