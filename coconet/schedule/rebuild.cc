@@ -29,16 +29,15 @@ NodeId Rebuild::copy(NodeId id) {
 }
 
 std::string Rebuild::fresh(std::string_view wanted) const {
-  // Names may end in quotes only, so a number stands before them.
-  const std::size_t quotes = std::min(wanted.find('\''), wanted.size());
-  const std::string stem(wanted.substr(0, quotes));
-  const std::string tail(wanted.substr(quotes));
+  // Names may end in quotes only: all else, and a number, stands before them.
+  std::string stem(wanted), tail;
+  tail.assign(std::erase(stem, '\''), '\'');
   const auto taken = [this](const std::string& name) {
     const auto is_name = [&](const Output& output) { return output.name == name; };
     return builder_.fresh_name(name) != name || before_.find(name).valid() ||
            before_.find_group(name).valid() || std::ranges::any_of(before_.outputs(), is_name);
   };
-  std::string name(wanted);
+  std::string name = stem + tail;
   for (int number = 2; taken(name); ++number) name = stem + std::to_string(number) + tail;
   return name;
 }

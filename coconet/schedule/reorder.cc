@@ -131,9 +131,17 @@ class Mover {
     if (!graph_.node(id).name.empty()) body_.push_back(moved_[id.index]);
   }
 
+  // What is made of a node is called after it; of an unnamed update, after its storage.
+  std::string base_name(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (!node.name.empty()) return node.name;
+    if (std::holds_alternative<Update>(node.op)) return graph_.node(node.inputs[0]).name;
+    return "t_" + std::string(name_of(node.op));
+  }
+
   void gather_again(NodeId id, NodeId now) {
     const Node& node = graph_.node(id);
-    new_gather_[id.index] = add_whole(rebuild_, now, axes_, node.name, node.where);
+    new_gather_[id.index] = add_whole(rebuild_, now, axes_, base_name(id), node.where);
     rebuild_.replace(id, new_gather_[id.index]);
   }
 
@@ -148,13 +156,13 @@ class Mover {
     const NodeId now = moved_[value.index];
     const NodeId storage = rebuild_.at(node.inputs[0]);
     if (builder.node(now).name.empty()) {
-      builder.set_name(now, rebuild_.fresh(node.name + "'"));
+      builder.set_name(now, rebuild_.fresh(base_name(id) + "'"));
       body_.push_back(now);
     }
     NodeId stored = now;
     if (!(rebuild_.type(storage).layout == rebuild_.type(now).layout)) {
       if (graph_.node(value).name.empty()) {
-        stored = new_gather_[id.index] = add_whole(rebuild_, now, axes_, node.name, node.where);
+        stored = new_gather_[id.index] = add_whole(rebuild_, now, axes_, base_name(id), node.where);
       } else {
         stored = rebuild_.at(value);
       }

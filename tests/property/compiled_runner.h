@@ -6,9 +6,9 @@
 
 namespace coconet::property {
 
-// A case's unscheduled graph comes first. Without matrix products of floats the bits are the
-// interpreter's; with them they are near, and those of the unscheduled program, if the schedule is
-// exact.
+// A case's unscheduled graph comes first; it is run if there are products of floats. Without matrix
+// products of floats the bits are the interpreter's; with them they are near, and those of the
+// unscheduled program, if the schedule is exact.
 class CompiledRunner {
  public:
   CompiledRunner() = default;

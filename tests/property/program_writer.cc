@@ -20,7 +20,12 @@ std::vector<Shape> shapes() {
 ProgramWriter::ProgramWriter(Random& random, Header header)
     : random_(random), builder_(std::move(header)), dtype_(random.pick(kFloats)) {
   program_.axes = builder_.mesh().size();
-  if (random_.chance(10)) dtype_ = random_.chance(50) ? i32 : i64;
+  const std::vector<DTypeParameter>& parameters = builder_.header().dtypes;
+  if (!parameters.empty()) {
+    dtype_ = DType(parameters[0].kind, parameters[0].name);
+  } else if (random_.chance(10)) {
+    dtype_ = random_.chance(50) ? i32 : i64;
+  }
 }
 
 std::optional<int> ProgramWriter::add(Op op, std::vector<int> operands) {

@@ -11,6 +11,7 @@
 #include "coconet/plan/verify.h"
 #include "coconet/schedule/apply.h"
 #include "coconet/schedule/candidates.h"
+#include "coconet/schedule/file.h"
 #include "coconet/simulate/executor.h"
 #include "tests/property/random_schedule.h"
 
@@ -79,6 +80,7 @@ class CaseRun {
     const Graph graph = build(given_.program);
     global_ = random_inputs(graph, given_.setting, given_.seed);
     const Result first = interp::run(graph, pieces(graph), given_.setting);
+    if (!check_text(graph, "unscheduled")) return outcome_;
     if (!check_plan(graph, first, "unscheduled")) return outcome_;
     Applied applied = start(graph);
     Result last;
@@ -98,13 +100,15 @@ class CaseRun {
         fail("interpreter, " + after + ", " + *found);
         return outcome_;
       }
+      if (!check_text(applied.graph, after)) return outcome_;
       if (!check_plan(applied.graph, result, after)) return outcome_;
       last = result;
     }
     if (!runner_ || !outcome_.planned) return outcome_;
-    check_runner({graph, given_.setting, pieces(graph), first, true, true});
+    check_runner({graph, given_.setting, pieces(graph), first, true, outcome_.steps == 0, true});
     if (outcome_.steps > 0 && !outcome_.failure) {
-      check_runner({applied.graph, given_.setting, pieces(applied.graph), last, false, exact});
+      check_runner(
+          {applied.graph, given_.setting, pieces(applied.graph), last, false, true, exact});
     }
     return outcome_;
   }
@@ -117,6 +121,23 @@ class CaseRun {
   bool fail(const std::string& what) {
     outcome_.failure = what;
     return false;
+  }
+
+  // Without the declarations, some of which the program may not use.
+  static std::string program_part(const std::string& text) {
+    return text.substr(text.find("program "));
+  }
+
+  bool check_text(const Graph& graph, const std::string& where) {
+    const std::string text = print(graph);
+    try {
+      if (program_part(print(parse_program(text), true)) == program_part(print(graph, true))) {
+        return true;
+      }
+      return fail("text, " + where + ": parses back to another graph:\n" + text);
+    } catch (const std::exception& error) {
+      return fail("text, " + where + ": " + error.what() + "\n" + text);
+    }
   }
 
   // The plan of `graph` gives what the interpreter gives.

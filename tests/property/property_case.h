@@ -25,6 +25,7 @@ struct RunnerCall {
   const std::map<std::string, interp::Pieces>& inputs;
   const interp::Result& want;  // the interpreter's
   bool unscheduled = true;     // the case's first graph, else its last
+  bool last = true;            // no other graph of the case comes after
   bool exact = true;           // no step before reassociates
 };
 // Runs it, for example as generated code; what is wrong, or nothing.

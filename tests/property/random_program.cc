@@ -8,12 +8,13 @@
 namespace coconet::property {
 namespace {
 
-Header header_of(int axes) {
+Header header_of(int axes, std::optional<DTypeKind> parameter) {
   Header header;
   header.program = "random";
   header.mesh.name = "world";
   for (int i = 0; i < axes; ++i) header.mesh.axes.push_back(i == 0 ? "tp" : "dp");
   header.dims = {"B", "S", "H", "N"};
+  if (parameter) header.dtypes.push_back({"T", *parameter});
   return header;
 }
 
@@ -29,12 +30,18 @@ interp::ScalarValue random_value(Random& random, DTypeKind kind) {
 }  // namespace
 
 Program random_program(Random& random) {
-  ProgramWriter writer(random, header_of(random.chance(75) ? 1 : 2));
-  return writer.write(1 + random.below(8));
+  static const std::vector<DTypeKind> kBound = {DTypeKind::f16, DTypeKind::f16, DTypeKind::bf16,
+                                                DTypeKind::f32, DTypeKind::f64};
+  std::optional<DTypeKind> parameter;
+  if (random.chance(30)) parameter = random.pick(kBound);
+  ProgramWriter writer(random, header_of(random.chance(75) ? 1 : 2, parameter));
+  Program program = writer.write(1 + random.below(8));
+  program.parameter = parameter;
+  return program;
 }
 
 Graph build(const Program& program) {
-  GraphBuilder builder(header_of(program.axes));
+  GraphBuilder builder(header_of(program.axes, program.parameter));
   std::vector<NodeId> ids;
   for (const Statement& statement : program.statements) {
     std::vector<NodeId> inputs;

@@ -39,6 +39,7 @@ struct Statement {
 
 struct Program {
   int axes = 1;
+  std::optional<DTypeKind> parameter;  // what the dtype parameter T is bound to, if there is one
   std::vector<Statement> statements;
   std::vector<int> outputs;  // statements
 };
