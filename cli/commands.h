@@ -11,7 +11,7 @@ class App;
 
 namespace coconet::cli {
 
-// A subcommand's work; its exit code (DESIGN 11: 0 fine, 1 a failed --verify or --want).
+// A subcommand's work; its exit code (README.md: 0 fine, 1 a failed --verify or --want).
 using Command = std::function<int(Context&)>;
 
 // Each adds its subcommand to `app` and sets `chosen` when the user names it.

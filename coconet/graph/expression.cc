@@ -7,7 +7,7 @@
 namespace coconet {
 namespace {
 
-// How tightly an expression binds; GRAMMAR's levels.
+// How tightly an expression binds; the levels of docs/language.md.
 enum Level { kOr = 1, kAnd, kNot, kCompare, kSum, kTerm, kUnary, kAtom };
 
 Level level_of(PointwiseFn fn) {

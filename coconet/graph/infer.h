@@ -1,4 +1,4 @@
-// Type inference: the one place that says what an operation means on a layout (DESIGN 3).
+// Type inference: the one place that says what an operation means on a layout (docs/language.md).
 #pragma once
 
 #include <span>

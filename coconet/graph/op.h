@@ -128,7 +128,7 @@ struct LayerNorm {
   friend bool operator==(const LayerNorm&, const LayerNorm&) = default;
 };
 
-// The canonical block sums (DESIGN 9) of the flat index: [..] sliced(*) or whole ->
+// The canonical block sums (docs/numerics.md) of the flat index: [..] sliced(*) or whole ->
 // accumulator[blocks(n)] sliced(0) or whole.
 struct BlockReduce {
   Fold fold = Fold::sum;

@@ -1,4 +1,4 @@
-// The text form of a graph (DESIGN 4, GRAMMAR): parses back to an equal graph.
+// The text form of a graph (docs/language.md): parses back to an equal graph.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// How an index is cut among ranks: the one rule of DESIGN 2 that compiler and kernels share.
+// How an index is cut among ranks: the one rule of slices that compiler and kernels share.
 #pragma once
 
 #include <cstdint>

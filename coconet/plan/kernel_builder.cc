@@ -110,7 +110,7 @@ ValueId KernelBuilder::mean_of_run(ValueId value, DType dtype, const Dim& column
   return compute(PointwiseFn::div, {sum, count}, dtype, origin);
 }
 
-// mean, centred values, their mean square: DESIGN 9, in the accumulator, rounded once.
+// mean, centred values, their mean square: docs/numerics.md, in the accumulator, rounded once.
 ValueId KernelBuilder::layer_norm(NodeId id) {
   const Node& node = graph_.node(id);
   const DType wide{accumulator_of(node.type.dtype.kind)};

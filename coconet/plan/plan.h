@@ -65,7 +65,7 @@ struct FoldPeers {
 struct Compute {
   Op op;
 };
-// The 16-lane reduction over the run of an element-level value (DESIGN 9).
+// The 16-lane reduction over the run of an element-level value (docs/numerics.md).
 struct ReduceRun {
   Fold fold = Fold::sum;
 };

@@ -1,4 +1,4 @@
-// Characters to tokens (GRAMMAR).
+// Characters to tokens (docs/language.md, Grammar).
 #pragma once
 
 #include <string>

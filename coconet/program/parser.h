@@ -1,4 +1,4 @@
-// Tokens to a syntax tree: recursive descent over GRAMMAR, all but schedules.
+// Tokens to a syntax tree: recursive descent (docs/language.md, Grammar), all but schedules.
 #pragma once
 
 #include "coconet/program/syntax.h"

@@ -19,7 +19,7 @@ struct Rewrite {
   Graph graph;
   std::vector<NodeId> forward;
   std::vector<GroupId> forward_groups;
-  // What the step returns, in the order that its result names stand (DESIGN 5): each a set of nodes
+  // What the step returns, in the order that its result names stand (verbs.h): each a set of nodes
   // (a body) or one node, or a group.
   struct Result {
     std::vector<NodeId> nodes;

@@ -4,7 +4,7 @@
 //                                y_ag = all_gather(y_rs)
 //
 // Legal when: x may be sliced so: pieces may be uneven or empty; what is sliced already keeps its
-//             order (DESIGN 2).
+//             order (docs/numerics.md).
 // Pays when:  something after y can run on 1/N of the data (see reorder). Alone it is neutral: both
 //             sides move 2(N-1)/N of x.
 // Label:      exact.

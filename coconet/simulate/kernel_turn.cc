@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kStretch = 32;  // the least elements of a step that is not a whole run
 constexpr std::size_t kSteps = 4;     // how many steps a run makes at most
-constexpr int kLanes = 16;            // DESIGN 9
+constexpr int kLanes = 16;            // docs/numerics.md
 
 }  // namespace
 

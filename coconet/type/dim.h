@@ -10,7 +10,7 @@ namespace coconet {
 
 using Sizes = std::map<std::string, std::int64_t>;  // dim name -> size
 
-inline constexpr std::int64_t kBlock = 1024;  // elements of a block (DESIGN 9)
+inline constexpr std::int64_t kBlock = 1024;  // elements of a block (docs/numerics.md)
 
 // A product of a literal and names (`4*H`), normalised so that equal dims compare equal; or the
 // number of blocks of such a product.

@@ -25,7 +25,7 @@ Planned planned(const std::string& program, const std::string& steps, const Size
 // All outputs and storage have the same bits.
 bool same_results(const Graph& graph, const interp::Result& a, const interp::Result& b);
 
-// The program of DESIGN 4's attention tail, and its overlapped schedule's steps.
+// The program of README.md's attention tail, and its overlapped schedule's steps.
 extern const char* const kAttention;
 extern const char* const kAttentionOverlapped;
 // The sum of the ranks' doubled tensors.

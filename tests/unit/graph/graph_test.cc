@@ -10,7 +10,7 @@ namespace {
 
 using namespace fixture;  // NOLINT: the fixture's words
 
-// The attention epilogue of DESIGN 4.
+// The attention epilogue of README.md.
 TEST(Graph, InfersTheAttentionEpilogue) {
   Fixture f({"tp"}, {{"T", DTypeKind::f16}});
   const DType t(DTypeKind::f16, "T");

@@ -1,4 +1,4 @@
-// What each operation accepts, and the type it gives (DESIGN 3). Refusals: tests/error/graph_*.
+// What operations accept, and the type they give (docs/language.md). Refusals: error/graph_*.
 #include "coconet/graph/infer.h"
 
 #include <gtest/gtest.h>

@@ -61,7 +61,7 @@ TEST(Programs, AttentionOnRanksWithinTheErrorOfItsSums) {
   }
 }
 
-// DESIGN's adam on gradients that every rank has alike; ranks a power of two, so the mean is exact.
+// The adam of examples/ on equal gradients of all ranks, a power of two, so the mean is exact.
 struct Adam {
   Sample s;
   Adam(int ranks, std::int64_t n) : s({ranks}, {{"N", n}}) {
