@@ -4,7 +4,6 @@
 #   make tool       the tool alone
 #   make demo       the programs of examples/ on real data (examples/demo.py)
 #   make test       all tests and checks; ends with ctest's summary
-#   make bench      measurements side by side with peers, optimised build
 #   make check      formatting, layers, sizes, headers: what needs no test run
 #   make format     formats every C++ file in place
 #   make test-asan  the tests under the address and undefined behaviour sanitizers
@@ -15,7 +14,7 @@ CTEST := ctest --output-on-failure -j $(JOBS)
 # The thread sanitizer of some compilers fails where addresses are much randomised.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: build tool demo test bench check format test-asan test-tsan clean
+.PHONY: build tool demo test check format test-asan test-tsan clean
 .DEFAULT_GOAL := build
 
 # build, build-release, build-asan, build-tsan: the folders of the presets.
@@ -36,10 +35,6 @@ demo: tool
 
 test: build
 	$(CTEST) --test-dir build
-
-bench: build-release/CMakeCache.txt
-	cmake --build build-release -j $(JOBS) --target bench
-	bench/run.sh build-release
 
 check: build/CMakeCache.txt
 	tools/check.sh

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "coconet/base/error.h"
 #include "coconet/graph/print.h"
 #include "coconet/plan/from_schedule.h"
 #include "coconet/schedule/apply.h"
@@ -54,6 +55,57 @@ TEST(Documents, ReadmeShowsTheBodyOfShardedAdam) {
   const Graph sharded = apply(file.program(), file.schedule("adam", "sharded")).graph;
   const std::string source = source::cpp::from_plan(plan::from_schedule(sharded));
   EXPECT_NE(source.find(body), std::string::npos) << body << "\nis not in\n" << source;
+}
+
+// The blocks of a document that begin with ```tag.
+std::vector<std::string> blocks_of(const std::string& document, const std::string& tag) {
+  std::vector<std::string> out;
+  const std::string opening = "\n```" + tag + "\n";
+  for (std::size_t at = document.find(opening); at != std::string::npos;
+       at = document.find(opening, at)) {
+    at += opening.size();
+    out.push_back(document.substr(at, document.find("```", at) - at));
+  }
+  return out;
+}
+
+TEST(Documents, LanguageShowsFilesThatAreAccepted) {
+  const std::vector<std::string> files = blocks_of(text_of_file("docs/language.md"), "coco");
+  ASSERT_FALSE(files.empty());
+  for (const std::string& text : files) {
+    SCOPED_TRACE(text);
+    File file;
+    ASSERT_NO_THROW(file = parse_file(text, "language.md"));
+    for (const Schedule& schedule : file.schedules) {
+      EXPECT_NO_THROW(apply(file.program(schedule.program), schedule));
+    }
+  }
+}
+
+TEST(Documents, LanguageShowsFilesThatAreRefused) {
+  const std::vector<std::string> files = blocks_of(text_of_file("docs/language.md"), "refused");
+  ASSERT_FALSE(files.empty());
+  for (const std::string& text : files) {
+    // One error, so that nothing else in the file is wrong.
+    try {
+      parse_file(text, "language.md");
+      ADD_FAILURE() << "accepted:\n" << text;
+    } catch (const UserErrors& errors) {
+      EXPECT_EQ(errors.errors().size(), 1u) << errors.what();
+      EXPECT_NE(errors.errors()[0].kind(), ErrorKind::syntax) << errors.what();
+    }
+  }
+}
+
+TEST(Documents, LanguageShowsTheCollectivesOfReductions) {
+  const std::string document = text_of_file("docs/language.md");
+  const File file = read_file(std::string(kSourceDir) + "/docs/language.coco");
+  std::istringstream printed(statements_of(file.program()));
+  std::string shown;
+  for (std::string line; std::getline(printed, line);) {
+    if (!line.starts_with("  return")) shown += line.substr(2) + "\n";
+  }
+  EXPECT_NE(document.find("```\n" + shown + "```\n"), std::string::npos) << shown;
 }
 
 }  // namespace
