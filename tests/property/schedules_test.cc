@@ -13,7 +13,11 @@
 namespace coconet::property {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kCases = 400;
+#else
 constexpr std::uint64_t kCases = 2400;
+#endif
 constexpr std::uint64_t kSeed = 1;
 constexpr int kMostFailures = 3;  // then the test stops
 

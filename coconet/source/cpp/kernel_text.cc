@@ -100,9 +100,19 @@ void KernelPrinter::print_preamble() {
   }
 }
 
+// In order: a dropout stands before the values that use it, after the rate that it takes.
 void KernelPrinter::print_call_values() {
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
-    if (at(id).level != Level::call || !has_line(id) || at(id).per_peer) continue;
+    if (at(id).per_peer) continue;
+    const auto* compute = is<plan::Compute>(id);
+    const auto* dropout = compute ? std::get_if<Dropout>(&compute->op) : nullptr;
+    if (dropout) {
+      const std::string rate = expression(at(id).inputs[1].index);
+      line("  ", "COCONET_TRY(check_rate(call, " + rate + "));");
+      line("  ", "const Dropout dropout_" + std::to_string(id) + "(call.seed, call.call_number, " +
+                     std::to_string(dropout->site) + ", " + local_hash(id) + ", " + rate + ");");
+    }
+    if (at(id).level != Level::call || !has_line(id)) continue;
     if (is<FoldPeers>(id)) {
       line("  ", compute_type(at(id).dtype.kind) + " " + name_[id] + ";");
       print_fold(id, "  ");
@@ -114,15 +124,6 @@ void KernelPrinter::print_call_values() {
                                          names_of(load->buffer) + ", call.rank)")
              : bare(definition(id));
     line("  ", "const " + compute_type(at(id).dtype.kind) + " " + name_[id] + " = " + value + ";");
-  }
-  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
-    const auto* compute = is<plan::Compute>(id);
-    const auto* dropout = compute ? std::get_if<Dropout>(&compute->op) : nullptr;
-    if (!dropout || at(id).per_peer) continue;
-    const std::string rate = expression(at(id).inputs[1].index);
-    line("  ", "COCONET_TRY(check_rate(call, " + rate + "));");
-    line("  ", "const Dropout dropout_" + std::to_string(id) + "(call.seed, call.call_number, " +
-                   std::to_string(dropout->site) + ", " + local_hash(id) + ", " + rate + ");");
   }
 }
 
