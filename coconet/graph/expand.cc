@@ -108,6 +108,25 @@ NodeId expand_layer_norm(Expansion e, const TensorType& type, const std::vector<
   return e.cast_to(type.dtype, e.pointwise(PointwiseFn::add, {scaled, e.widened(inputs[2])}));
 }
 
+// What does not fit is not expanded, so that inference says what is wrong with it: the nodes of the
+// expansion might accept it, in another meaning.
+bool fits(const Norm& op, const TensorType& x) {
+  return is_floating(x.dtype.kind) && (!op.out || is_floating(op.out->kind));
+}
+bool fits(const Reduce& op, const TensorType& x) {
+  return op.fn != ReduceFn::mean || is_floating(x.dtype.kind);
+}
+bool fit_layer_norm(const GraphBuilder& builder, const std::vector<NodeId>& inputs) {
+  const TensorType& x = builder.type(inputs[0]);
+  if (inputs.size() != 4 || x.shape.empty()) return false;
+  for (int i = 1; i <= 2; ++i) {
+    const TensorType& weight = builder.type(inputs[i]);
+    if (weight.dtype != x.dtype || weight.shape != Shape{x.shape.back()}) return false;
+  }
+  const TensorType& eps = builder.type(inputs[3]);
+  return eps.is_scalar() && eps.dtype == accumulator_of(x.dtype.kind);
+}
+
 // The last node of the expansion; invalid if the operation needs none, or has none and inference
 // says why.
 NodeId expand(GraphBuilder& builder, const Op& op, const std::vector<NodeId>& inputs,
@@ -116,19 +135,19 @@ NodeId expand(GraphBuilder& builder, const Op& op, const std::vector<NodeId>& in
   const TensorType type = builder.type(inputs[0]);
   const Expansion e(builder, where);
   if (const Norm* norm = std::get_if<Norm>(&op)) {
-    if (any_partial(type) || cut_of(type, {}) == Cut::none) return {};
+    if (!fits(*norm, type) || any_partial(type) || cut_of(type, {}) == Cut::none) return {};
     return expand_norm(e, type, *norm, inputs[0]);
   }
   if (const Reduce* reduce = std::get_if<Reduce>(&op)) {
     const Cut cut = cut_of(type, reduce->dims);
     const bool whole_of_flat = cut == Cut::flat && reduce->dims.empty();
     const bool mean_of_dims = cut == Cut::dims && reduce->fn == ReduceFn::mean;
-    if (!whole_of_flat && !mean_of_dims) return {};
+    if (!fits(*reduce, type) || (!whole_of_flat && !mean_of_dims)) return {};
     return expand_reduce(e, type, *reduce, inputs[0]);
   }
   if (std::holds_alternative<LayerNorm>(op)) {
     const bool last_alone =
-        !type.shape.empty() && !any_partial(type) &&
+        fit_layer_norm(builder, inputs) && !any_partial(type) &&
         std::any_of(
             type.layout.slice_order().begin(), type.layout.slice_order().end(),
             [&](int axis) { return type.layout.slice(axis) == Slice::dim(type.rank() - 1); });

@@ -4,6 +4,7 @@
 
 #include "coconet/graph/rebind.h"
 #include "tests/graph_fixture.h"
+#include "tests/refusal.h"
 
 namespace coconet {
 namespace {
@@ -112,6 +113,33 @@ TEST(Rebind, InfersEveryNodeAgain) {
     EXPECT_EQ(other.node({1}).type.dtype, DType(accumulator_of(kind)));
   }
   EXPECT_EQ(rebind_dtypes(graph, {}), graph);
+}
+
+TEST(Expand, WhatInferenceRefusesIsRefusedOverSlicesToo) {
+  for (const Placement& placement : {Placement(sliced(0)), Placement(sliced_flat())}) {
+    Fixture f;
+    const NodeId x = f.input("x", f32, {"N"}, placement);
+    const NodeId i = f.input("i", i32, {"N"}, placement);
+    expect_refused([&] { f.add(Reduce{ReduceFn::mean, {}}, {i}); }, {"mean(", "found i32"});
+    expect_refused([&] { f.add(Norm{}, {i}); }, {"norm(", "found i32"});
+    expect_refused([&] { f.add(Norm{i32}, {x}); }, {"norm(", "out is i32"});
+  }
+}
+
+TEST(Expand, LayerNormOverASlicedDimTakesWeightsOfThatDimAlone) {
+  Fixture f;
+  const NodeId x = f.input("x", f32, {"B", "H"}, sliced(1));
+  const NodeId h = f.input("h", f32, {"H"});
+  const NodeId half = f.input("half", f16, {"H"});
+  const NodeId eps = f.literal(1e-5);
+  const auto refuse = [&](std::vector<NodeId> inputs, const std::string& words) {
+    expect_refused([&] { f.add(LayerNorm{}, inputs); }, {words});
+  };
+  refuse({x, x, h, eps}, "gamma is f32[B,H] sliced(1), needed f32[H]");
+  refuse({x, half, h, eps}, "gamma is f16[H], needed f32[H]");
+  refuse({x, h, eps, eps}, "beta is f32[], needed f32[H]");
+  refuse({x, h, h, h}, "eps is f32[H], needed a scalar");
+  EXPECT_EQ(f.text(f.add(LayerNorm{}, {x, h, h, eps})), "f32[B,H] sliced(1)");
 }
 
 }  // namespace
