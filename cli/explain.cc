@@ -17,13 +17,23 @@ struct ExplainArguments {
   std::string step;
 };
 
+// The brace that ends the schedule around the steps is none of the user's.
+std::string without_brace(std::string message, const std::string& text) {
+  const std::string found = "found `}`";
+  if (text.find('}') == std::string::npos && message.starts_with(found)) {
+    message.replace(0, found.size(), "found the end of the step");
+  }
+  return message;
+}
+
 // Places of errors would be those of a text that the user never saw.
 std::vector<Step> steps_of(const std::string& text, const Graph& graph) {
   try {
     return parse_schedule("schedule step for " + graph.header().program + " { " + text + " }")
         .steps;
   } catch (const UserErrors& errors) {
-    throw UserError(ErrorKind::usage, "--step " + text + ": " + errors.errors().front().message());
+    throw UserError(ErrorKind::usage, "--step " + text + ": " +
+                                          without_brace(errors.errors().front().message(), text));
   }
 }
 

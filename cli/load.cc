@@ -28,6 +28,14 @@ File load(const FileArguments& arguments, Context& context) {
 }
 
 const Graph& program_of(const File& file, const FileArguments& arguments) {
+  if (arguments.program.empty() && file.programs.size() != 1) {
+    std::vector<std::string> names;
+    for (const Graph& program : file.programs) names.push_back(program.header().program);
+    throw UserError(ErrorKind::usage, "the file has " + std::to_string(names.size()) +
+                                          " programs; say which is meant by --program NAME; there "
+                                          "are " +
+                                          listed(names));
+  }
   return file.program(arguments.program);
 }
 

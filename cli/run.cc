@@ -85,6 +85,7 @@ class Run {
     const Applied applied = scheduled(graph_, file, arguments.file.schedule);
     scheduled_ = applied.graph;
     exactness_ = applied.exactness;
+    need_chunked_groups();
     wants_ = read_wants(arguments);
     for (const Want& want : wants_) check_shape(want, shape_of(want.name));
     timeout_ = timeout_of(arguments);
@@ -157,6 +158,21 @@ class Run {
       out.microseconds_of_ranks[rank] = median(own);
     }
     return out;
+  }
+
+  // Every --chunks has an overlapped group to be for.
+  void need_chunked_groups() const {
+    std::vector<std::string> names;
+    for (const Group& group : scheduled_.groups()) {
+      if (group.kind == GroupKind::overlapped) names.push_back(group.name);
+    }
+    if (arguments_.chunks.size() <= names.size()) return;
+    throw UserError(
+        ErrorKind::usage,
+        "--chunks gives " + std::to_string(arguments_.chunks.size()) + " numbers for the " +
+            std::to_string(names.size()) + " overlapped groups of this schedule (" + listed(names) +
+            "); give at most one for each" +
+            (names.empty() ? ", here none: chunks are of a schedule with overlap" : ""));
   }
 
   // What the run gives: the outputs, then the states and inputs that it updates.

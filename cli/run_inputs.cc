@@ -41,7 +41,11 @@ TensorData read_named(const std::string& name, const std::string& file, const In
                                    : "";
     refuse("--in " + name + "=" + file + ": " + error.message() + scalar);
   }
-  return read_tensor(spec, name);
+  try {
+    return read_tensor(spec, name);
+  } catch (const UserError& error) {
+    throw UserError(error.kind(), "--in " + name + "=" + file + ": " + error.message());
+  }
 }
 
 // What the whole file `path` gives of the program's inputs.

@@ -229,6 +229,11 @@ TensorType update(const Call& call) {
     if (storage.layout.is<Replicated>(axis) && value.layout.is<Sliced>(axis)) {
       legal = "update(p, all_gather(e)), or storage with the value's slice";
     }
+    if (storage.layout.is<Replicated>(axis) && value.layout.is<Local>(axis)) {
+      legal =
+          "fold over the ranks what is local where it is read, for example all_reduce(g, +); or "
+          "declare the storage local, and the ranks' contents will differ";
+    }
     if (const Partial* partial = std::get_if<Partial>(&found)) {
       legal = "update(p, all_reduce(e, " + std::string(name_of(partial->fold)) + "))";
     }

@@ -12,7 +12,7 @@ std::string Call::text() const {
   if (!symbol.empty() && operands.size() == 2) {
     return operands[0].text(mesh) + " " + symbol + " " + operands[1].text(mesh);
   }
-  std::string out(name_of(op));
+  std::string out(symbol.empty() ? name_of(op) : symbol);
   out += '(';
   for (std::size_t i = 0; i < operands.size(); ++i) {
     out += (i > 0 ? ", " : "") + operands[i].text(mesh);

@@ -37,6 +37,15 @@ std::string shown(const Op& op) {
   return std::string(name_of(op));
 }
 
+// A dropout's probability that is a literal is known before any run.
+void need_rate(const Op& probability, const Where& where) {
+  const Constant* constant = std::get_if<Constant>(&probability);
+  const double* rate = constant ? std::get_if<double>(&constant->value) : nullptr;
+  if (!rate || (*rate >= 0 && *rate <= 1)) return;
+  refuse("dropout's probability is " + text_of(constant->value) + "; it must be from 0 to 1",
+         where);
+}
+
 }  // namespace
 
 NodeId Assembler::input(Input input, std::string name, const Where& where) {
@@ -55,6 +64,7 @@ NodeId Assembler::add_node(Op op, std::vector<NodeId> inputs, const Where& where
     throw UserError(ErrorKind::unsupported,
                     "a program has at most " + std::to_string(kMostNodes) + " operations", where);
   }
+  if (std::holds_alternative<Dropout>(op)) need_rate(builder_.node(inputs[1]).op, where);
   int depth = 1;
   for (NodeId input : inputs) {
     int& operand = depths_[input.index];

@@ -24,6 +24,18 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f'; }
 
+// What the language has for an operator of other languages.
+std::string instead_of(char c) {
+  switch (c) {
+    case '^': return "; a power is pow(a, b)";
+    case '&': return "; write `and` between truth values";
+    case '|': return "; write `or` between truth values";
+    case '!':
+    case '~': return "; write `not` before a truth value";
+    default: return "";
+  }
+}
+
 class Lexer {
  public:
   Lexer(std::string_view text, const std::string& file, ErrorList& errors)
@@ -142,7 +154,7 @@ class Lexer {
       std::snprintf(hex, sizeof hex, "byte 0x%02X", c);
       shown = hex;
     }
-    fail(length, shown + " has no meaning in this language outside of comments");
+    fail(length, shown + " has no meaning in this language outside of comments" + instead_of(c));
   }
 
   const std::string_view text_;

@@ -87,11 +87,19 @@ ExprId Parser::climb(int least) {
     }
     compared = op->level == kCompare;
     cursor_.advance();
+    if (op->fn == PointwiseFn::mul && cursor_.is("*")) {
+      cursor_.fail("`**` is no operator; a power is pow(a, b)");
+    }
     const ExprId right = climb(op->level + 1);
     left = add_pointwise(op->fn, {left, right}, first);
   }
   if (cursor_.is("%")) {
     cursor_.fail("`%` stands only in `require`; programs have no remainder");
+  }
+  if (cursor_.is("@")) {
+    cursor_.fail(
+        "found `@` after a value; axes stand after the call of a collective, as in "
+        "all_reduce(x, +)@tp, and a product of matrices is matmul(a, b)");
   }
   return left;
 }
@@ -126,7 +134,8 @@ ExprId Parser::atom() {
   if (token.kind != TokenKind::name || is_reserved(token.text) || cursor_.at_item()) {
     cursor_.fail(cursor_.missing_place(),
                  "found " + Cursor::shown(token) +
-                     " where an expression is needed: a number, a name, a call or a parenthesis");
+                     " where an expression is needed: a number, a name, a call or a parenthesis" +
+                     (token.is("[") ? "; lists of tensors are not supported in this version" : ""));
   }
   const Word name = cursor_.expect_name("the name of a value or a function");
   if (cursor_.is("(")) return call(name);

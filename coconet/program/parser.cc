@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "coconet/base/nearest.h"
+
 namespace coconet::syntax {
 namespace {
 
@@ -95,6 +97,7 @@ Parameter Parser::parameter() {
   out.name = cursor_.expect_name("the name of an input");
   cursor_.expect(":", "between the name of an input and its type");
   if (out.kind != InputKind::scalar) {
+    need_dims(out);
     out.type = type();
     return out;
   }
@@ -112,6 +115,20 @@ Parameter Parser::parameter() {
     out.value = unary();
   }
   return out;
+}
+
+// A type is a dtype and dims in brackets, which a number has too unless it is a scalar.
+void Parser::need_dims(const Parameter& parameter) {
+  if (cursor_.peek().kind != TokenKind::name || cursor_.peek(1).is("[")) return;
+  const std::string dtype(cursor_.expect_name("a dtype").text);
+  const std::string& name = parameter.name.text;
+  cursor_.fail(
+      cursor_.missing_place(),
+      "found " + Cursor::shown(cursor_.peek()) + " where `[` is needed to open the dims of " +
+          name + ", as " + dtype + "[N], or " + dtype + "[] for one number" +
+          (parameter.kind == InputKind::state
+               ? ""
+               : "; a number given with the call is `scalar " + name + ": " + dtype + "`"));
 }
 
 // Behind the "{" at `opened`; takes the "}".
@@ -146,7 +163,8 @@ Statement Parser::statement(Statement& partial, int nesting) {
   partial.place = cursor_.peek().place;
   if (cursor_.accept("return")) {
     partial.kind = StatementKind::result;
-    partial.names = cursor_.names("the name of a value");
+    partial.names = cursor_.names("the name of a value (`return` takes names alone)");
+    need_end_of_result();
     return std::move(partial);
   }
   const bool group_follows = cursor_.peek(1).kind == TokenKind::name && cursor_.peek(2).is("{");
@@ -155,6 +173,13 @@ Statement Parser::statement(Statement& partial, int nesting) {
   }
   partial.names = cursor_.names("a statement, as `name = expression`,");
   if (cursor_.accept(":")) partial.type = type();
+  if (cursor_.is("(")) {
+    const std::string& callee = partial.names.back().text;
+    cursor_.fail(
+        "found `(` where `=` is needed after the name that a statement gives; a call gives "
+        "a value, which takes a name, as `y = " +
+        callee + "(...)`");
+  }
   cursor_.expect("=", "after the name that a statement gives");
   const bool fused = cursor_.is("fused") && cursor_.peek(1).kind == TokenKind::name;
   if (fused && !partial.type) {
@@ -163,6 +188,16 @@ Statement Parser::statement(Statement& partial, int nesting) {
   }
   partial.value = expression();
   return std::move(partial);
+}
+
+// Behind the names of `return`.
+void Parser::need_end_of_result() {
+  const Token& token = cursor_.peek();
+  const bool operates = token.kind == TokenKind::symbol && !token.is("}") && !token.is(";");
+  if (!operates && !token.is("and") && !token.is("or")) return;
+  cursor_.fail("found " + Cursor::shown(token) +
+               " after a name that is returned; `return` takes names alone, so give the expression "
+               "one, as `out = ...`, and return that");
 }
 
 Statement Parser::group(Statement statement, StatementKind kind, int nesting) {
@@ -185,9 +220,9 @@ TypeExpr Parser::type() {
                     cursor_.where(cursor_.peek().place));
   }
   for (;;) {
-    const bool replicated = cursor_.is("replicated") || cursor_.is("local");
-    const bool called = cursor_.peek().kind == TokenKind::name && cursor_.peek(1).is("(");
-    if (!replicated && !called) break;
+    // What a comma is missing before is the next input, not a placement.
+    const bool input = cursor_.peek(1).is(":") || cursor_.peek(2).is(":");
+    if (cursor_.peek().kind != TokenKind::name || cursor_.at_item() || input) break;
     out.placed.push_back(placed());
   }
   out.place = span(out.dtype.place, cursor_.last_place());
@@ -208,11 +243,16 @@ Placement Parser::placement() {
   if (cursor_.accept("local")) return Local{};
   const Token word = cursor_.advance();
   if (!word.is("sliced") && !word.is("partial") && !word.is("rooted")) {
-    cursor_.fail(word.place, Cursor::shown(word) +
-                                 " is not a placement; there are replicated, local, sliced(0), "
-                                 "sliced(0..1), sliced(*), partial(+) and rooted(0)");
+    const std::vector<std::string> known = {"replicated", "local", "sliced", "partial", "rooted"};
+    cursor_.fail(word.place, Cursor::shown(word) + " is not a placement" +
+                                 suggestion(word.text, known) +
+                                 "; there are replicated, local, sliced(0), sliced(0..1), "
+                                 "sliced(*), partial(+) and rooted(0)");
   }
-  cursor_.expect("(", "after " + std::string(word.text));
+  const std::string forms = word.is("sliced")    ? "sliced(0), sliced(0..1) or sliced(*)"
+                            : word.is("partial") ? "partial(+), partial(max) and the like"
+                                                 : "rooted(0)";
+  cursor_.expect("(", "after " + std::string(word.text) + ", as in " + forms);
   if (word.is("sliced")) return Sliced{cursor_.slice()};
   if (word.is("partial")) {
     const Fold fold = cursor_.fold();

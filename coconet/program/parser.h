@@ -23,8 +23,10 @@ class Parser {
   void def();
   void program(std::string& name);
   Parameter parameter();
+  void need_dims(const Parameter& parameter);
   std::vector<Statement> block(const Place& opened, int nesting);
   Statement statement(Statement& partial, int nesting);
+  void need_end_of_result();
   Statement group(Statement statement, StatementKind kind, int nesting);
   TypeExpr type();
   PlaceExpr placed();

@@ -29,6 +29,17 @@ std::string needed_of(const FunctionParameter& parameter) {
   throw InternalError("a Role outside its enumerators");
 }
 
+// What stands there, for the end of a message; "" where the place shows it.
+std::string found_text(const Expr& expr) {
+  const bool word = expr.kind == ExprKind::integer || expr.kind == ExprKind::real ||
+                    expr.kind == ExprKind::boolean || expr.kind == ExprKind::name ||
+                    expr.kind == ExprKind::fold;
+  if (word) return "; found `" + expr.text + "`";
+  if (expr.kind == ExprKind::slice) return "; found the slice " + expr.slice.text();
+  if (expr.kind == ExprKind::dims) return "; found dims in brackets";
+  return "; found an expression";
+}
+
 }  // namespace
 
 Where ExpressionReader::where(const syntax::Place& place) const {
@@ -110,7 +121,11 @@ Value ExpressionReader::read_call(const Expr& expr) {
     if (types_.declarations().incomplete) throw Poisoned{};
     std::vector<std::string> known = function_names();
     for (const auto& [name, def] : functions) known.push_back(name);
-    refuse(expr.place, "`" + expr.text + "` is not a function" + suggestion(expr.text, known));
+    std::sort(known.begin(), known.end());
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+    const std::string guess = suggestion(expr.text, known);
+    refuse(expr.place, "`" + expr.text + "` is not a function" +
+                           (guess.empty() ? "; there are " + listed(known) : guess));
   }
   std::optional<AxisList> axes;
   if (expr.axes) {
@@ -189,7 +204,7 @@ Assembler::Argument ExpressionReader::argument(const Signature& function,
   if (parameter.role != Role::value) return attribute(parameter.role, expr, needed);
   const bool value = expr.kind != ExprKind::fold && expr.kind != ExprKind::slice &&
                      expr.kind != ExprKind::dims && expr.kind != ExprKind::keyword;
-  if (!value) refuse(expr.place, needed);
+  if (!value) refuse(expr.place, needed + found_text(expr));
   return read(id);
 }
 
@@ -213,7 +228,7 @@ Assembler::Argument ExpressionReader::attribute(Role role, const Expr& expr,
   }
   if (role == Role::dims && expr.kind == ExprKind::dims) return dims_of(expr);
   if (role == Role::extent) return extent(expr);
-  refuse(expr.place, needed);
+  refuse(expr.place, needed + found_text(expr));
 }
 
 Assembler::Argument ExpressionReader::extent(const Expr& expr) const {

@@ -34,6 +34,7 @@ class ProgramReader {
     }
     if (errors_.size() > before || errors_.full() || failed_) return std::nullopt;
     try {
+      need_result();
       return std::move(assembler_.builder()).finish();
     } catch (const UserError& error) {
       errors_.add(error.at(types_.where(program_.name.place)));
@@ -162,6 +163,19 @@ class ProgramReader {
     });
     if (good) return;
     for (const Word& name : statement.names) scope_.poison(name.text, name.place.line);
+  }
+
+  void need_result() const {
+    const GraphBuilder& builder = assembler_.builder();
+    bool gives = returned_;
+    for (int i = 0; i < builder.size() && !gives; ++i) {
+      gives = std::holds_alternative<Update>(builder.node({i}).op);
+    }
+    if (gives) return;
+    throw UserError(ErrorKind::type,
+                    "the program " + program_.name.text +
+                        " gives nothing; it needs `return` of a value, or an update",
+                    types_.where(program_.name.place));
   }
 
   void need_not_returned(const Statement& statement) const {

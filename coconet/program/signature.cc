@@ -140,6 +140,8 @@ struct Absent {
 
 constexpr std::array kAbsent = {
     Absent{"conv2d", "matmul is there"},
+    Absent{"conv1d", "matmul is there"},
+    Absent{"convolution", "matmul is there"},
     Absent{"softmax", "exp, sum, max, / and layer_norm are there"},
     Absent{"rms_norm", "layer_norm, mean and rsqrt are there"},
     Absent{"transpose", "declare the input in the order in which it is used"},

@@ -44,6 +44,23 @@ NamedHandle resolve(const Applied& applied, const Step& step, const std::string&
   refuse(step, "no value is called `" + name + "`" + suggestion(name, known_names(applied)));
 }
 
+bool is_value(const Applied& applied, const std::string& name) {
+  return applied.handles.contains(name) || applied.graph.find(name).valid() ||
+         applied.graph.find_group(name).valid();
+}
+
+// What is no value behind the first argument was meant as a word of the verb.
+void need_word(const Applied& applied, const Step& step, const Verb& verb,
+               const std::string& name) {
+  std::vector<std::string> words(verb.words.begin(), verb.words.end());
+  if (verb.name == "distribute") words = applied.graph.mesh().axes;
+  if (words.empty() || is_value(applied, name)) return;
+  refuse(step, "`" + name + "` is no word of " + std::string(verb.name) + suggestion(name, words) +
+                   "; what follows the value is a slice, as (0) or (*), or " +
+                   (verb.name == "distribute" ? "a mesh axis: " : "one of ") + listed(words) +
+                   "; its form is " + std::string(verb.form));
+}
+
 bool is_word(const Applied& applied, const Verb& verb, const std::string& name) {
   return std::ranges::count(verb.words, name) > 0 ||
          (verb.name == "distribute" && applied.graph.mesh().axis(name).has_value());
@@ -56,6 +73,7 @@ std::vector<ResolvedArgument> resolve(const Applied& applied, const Step& step, 
       if (is_word(applied, verb, *name) && !out.empty()) {
         out.push_back(Word{*name});
       } else {
+        if (!out.empty()) need_word(applied, step, verb, *name);
         out.push_back(resolve(applied, step, *name));
       }
     } else if (const Slice* slice = std::get_if<Slice>(&argument)) {

@@ -106,7 +106,10 @@ class Members {
     for (NodeId id : list_of(set_)) {
       const Op& op = graph_.node(id).op;
       if (std::holds_alternative<AllReduce>(op)) {
-        return Refusal{quoted(graph_, id) + " is a whole all_reduce; split it first", id};
+        return Refusal{quoted(graph_, id) + " is a whole all_reduce; " +
+                           (graph_.node(id).name.empty() ? unnamed_reduce_advice(graph_, id)
+                                                         : "split it first"),
+                       id};
       }
       if (std::holds_alternative<ReduceTo>(op) || std::holds_alternative<Broadcast>(op)) {
         return Refusal{quoted(graph_, id) + " is " + std::string(name_of(op)) +

@@ -33,6 +33,9 @@ NodeSet nodes_of(const Graph& graph, GroupId group);
 GroupId outermost_group(const Graph& graph, NodeId id);
 // The named node that contains `id`: itself if it has a name.
 NodeId named_value(const Graph& graph, NodeId id);
+// What to do about an unnamed all_reduce that a step would need to name: "give it a name in the
+// program", or how to do without it if a reorder made it of a reduction over slices.
+std::string unnamed_reduce_advice(const Graph& graph, NodeId all_reduce);
 // Named members only, ascending.
 std::vector<NodeId> named_nodes(const Graph& graph, const NodeSet& set);
 

@@ -15,7 +15,7 @@ std::optional<Refusal> refuse_other(const Graph& graph, NodeId id) {
       quoted(graph, id) + " is " + std::string(name_of(graph.node(id).op)) + ", not an all_reduce";
   for (NodeId part : list_of(with_subexpressions(graph, {id}))) {
     if (op_as<AllReduce>(graph, part)) {
-      reason += "; the all_reduce inside it has no name: give it one in the program";
+      reason += "; the all_reduce inside it has no name: " + unnamed_reduce_advice(graph, part);
       return Refusal{reason, part};
     }
   }

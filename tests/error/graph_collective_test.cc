@@ -151,6 +151,10 @@ TEST(UpdateRefusal, NeedsTheStoragesType) {
   refused(Update{}, {p, of({})}, {"shape []", "the storage [N]"});
   refused(Update{}, {p, of({"N"}, sliced_flat())}, {"update(p, all_gather(e))"});
   refused(Update{}, {p, of({"N"}, partial())}, {"update(p, all_reduce(e, +))"});
+  refused(
+      Update{}, {p, of({"N"}, local())},
+      {"legal: fold over the ranks what is local where it is read, for example all_reduce(g, +)",
+       "declare the storage local"});
   refused(Update{}, {of({"N"}, sliced(0)), p}, {"update(p, shard(e, (0)))"});
   refused(Update{},
           {on({{dp, sliced(0)}, {tp, sliced(0)}}), on({{tp, sliced(0)}, {dp, sliced(0)}})},

@@ -76,6 +76,12 @@ TEST(ParseDeclarations, Types) {
   expect_errors(input("f32[N] sliced(+)@tp"), {{"4:28", "a dim (or `*`) of a slice"}});
   expect_errors(input("f32[N] partial(/)@tp"), {{"4:29", "a fold is needed: +, max, min or prod"}});
   expect_errors(input("f32[N] scattered(0)@tp"), {{"4:21", "`scattered` is not a placement"}});
+  expect_errors(
+      input("f32[N] locl@dp"),
+      {{"4:21", "`locl` is not a placement; did you mean `local`?; there are replicated"}});
+  expect_errors(input("f32[N] sliced@dp"),
+                {{"4:27", "needed after sliced, as in sliced(0), sliced(0..1) or sliced(*)"}});
+  expect_errors(input("f32[N] partial"), {{"4:28", "as in partial(+)"}});
   expect_errors(input("f32[N] partial(+)@dp partial(max)@tp"),
                 {{"4:14", "all partial axes of a tensor have one operation"}});
   expect_errors(input("f32[N] list local@dp"), {{"4:21", "lists of tensors are not supported"}});
@@ -88,6 +94,11 @@ TEST(ParseDeclarations, Inputs) {
   expect_errors(inputs("x f32[N]"), {{"4:13", "`:` is needed"}});
   expect_errors(inputs("x: f32[N] y: f32[N]"), {{"4:21", "`)` is needed"}});
   expect_errors(inputs("x: f32[N], x: f32[M]"), {{"4:22", "the name x is taken by line 4"}});
+  expect_errors(inputs("x: f32[N], lr: f32 = 1"),
+                {{"4:30", "found `=` where `[` is needed to open the dims of lr"}});
+  expect_errors(inputs("x: f32[N], lr: f32"), {{"4:29", "`scalar lr: f32`"}});
+  expect_errors(inputs("x: f32[N], state m: f32, y: f32[N]"), {{"4:34", "f32[] for one number"}});
+  expect_errors(inputs("x: f32[N] state y: f32[N]"), {{"4:21", "`)` is needed"}});
   expect_errors(inputs("N: f32[N], x: f32[N]"), {{"4:11", "the name N is taken by a dim"}});
   expect_errors(inputs("x: f32[N], scalar a: f32[N]"), {{"4:35", "a scalar has no dims"}});
   expect_errors(inputs("x: f32[N], scalar a: f32 = b"), {{"4:38", "the default of a scalar"}});

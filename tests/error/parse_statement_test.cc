@@ -17,6 +17,7 @@ TEST(ParseStatements, Names) {
   expect_statement_error("z = tp + x", "7", "for its size write `size(tp)`");
   expect_statement_error("z = sqrt + x", "7", "it is a function, called as `sqrt(x)`");
   expect_statement_error("z = sqr(x)", "7", "`sqr` is not a function; did you mean `sqrt`?");
+  expect_statement_error("z = foo(x)", "7", "`foo` is not a function; there are abs, all_gather,");
   expect_statement_error("z, u = x + 1", "3", "an expression gives one value; found 2 names");
 }
 
@@ -32,8 +33,33 @@ TEST(ParseStatements, Form) {
   expect_statement_error("z = 1x", "7", "`1x` is not a number");
   expect_statement_error("z = x * 99999999999999999999", "11", "an integer fits in 63 bits");
   expect_statement_error("z = x * 1e999", "11", "too large");
+  expect_statement_error("update(x, x + 1)", "9", "takes a name, as `y = update(...)`");
+  expect_statement_error("z = [x, x]", "7", "lists of tensors are not supported");
   expect_statement_error("z = x $ 1", "9", "`$` has no meaning");
   expect_statement_error("z = x \xC3\xA9", "9", "byte 0xC3 has no meaning");
+}
+
+TEST(ParseStatements, OperatorsOfOtherLanguages) {
+  expect_statement_error("z = x ** 2", "10", "`**` is no operator; a power is pow(a, b)");
+  expect_statement_error("z = x ^ 2", "9", "a power is pow(a, b)");
+  expect_statement_error("z = x @ w", "9", "a product of matrices is matmul(a, b)");
+  expect_statement_error("z = (x > 0) & (x < 1)", "15", "write `and`");
+  expect_statement_error("z = (x > 0) | (x < 1)", "15", "write `or`");
+  expect_statement_error("z = !(x > 0)", "7", "write `not`");
+  expect_statement_error("z = not x", "7", "not(f32[N]): found f32, needed bool");
+}
+
+TEST(ParseStatements, WhatReturnTakes) {
+  const auto returning = [](const std::string& value) {
+    return "mesh w(tp)\ndim N\nprogram p(x: f32[N]) {\n  return " + value + "\n}\n";
+  };
+  expect_errors(returning("x * 2"), {{"4:12", "give the expression one, as `out = ...`"}});
+  expect_errors(returning("exp(x)"), {{"4:13", "`return` takes names alone"}});
+  expect_errors(returning("x and x"), {{"4:12", "`return` takes names alone"}});
+  expect_errors(returning("2 * x"), {{"4:10", "`return` takes names alone"}});
+  expect_errors("mesh w(tp)\ndim N\nprogram p(x: f32[N]) {\n  y = x + 1\n}\n",
+                {{"3:9", "the program p gives nothing; it needs `return`"}});
+  parse_file("mesh w(tp)\ndim N\nprogram p(state x: f32[N]) {\n  y = update(x, x + 1)\n}\n");
 }
 
 TEST(ParseStatements, Arguments) {
@@ -48,9 +74,16 @@ TEST(ParseStatements, Arguments) {
   expect_statement_error("z = cast(x, 1)", "15", "is a dtype, as f32");
   expect_statement_error("z = matmul(x, w, f32)", "20", "called as `matmul(a, b[, out=out])`");
   expect_statement_error("z = dropout(x, a, site=x)", "26", "is an integer");
+  expect_statement_error("z = dropout(x, 1.5)", "7", "probability is 1.5; it must be from 0 to 1");
+  expect_statement_error("z = dropout(x, 2)", "7", "probability is 2.0; it must be from 0 to 1");
+  expect_statement_error("z = dropout(x, -0.1)", "7", "probability is -0.1");
+  expect_statement_error("z = dropout(x, cast(1.5, f32))", "7", "probability is 1.5");
   expect_statement_error("z = dropout(x, a, seed=1)", "21", "has no place for this argument");
   expect_statement_error("z = shard(x, x)", "16", "is a slice, as (0), (0..1) or (*)");
-  expect_statement_error("z = sum(x, 0)", "14", "dims in brackets, as [0]");
+  expect_statement_error("z = sum(x, 0)", "14", "dims in brackets, as [0] or [0,1]; found `0`");
+  expect_statement_error("z = sum(x, (0..1))", "14", "found the slice (0..1)");
+  expect_statement_error("z = all_reduce(y, [0])", "21", "found dims in brackets");
+  expect_statement_error("z = all_reduce(y, x + x)", "21", "found an expression");
   expect_statement_error("z = sum(x, [N])", "15", "the dims of a reduction are their numbers");
   expect_statement_error("z = sum(x, [0,0])", "14", "a dim stands twice");
   expect_statement_error("z = sum(x, [])", "14", "no dims in the brackets");
@@ -60,8 +93,9 @@ TEST(ParseStatements, Arguments) {
 }
 
 TEST(ParseStatements, AbsentOperations) {
-  for (const char* name : {"conv2d", "softmax", "rms_norm", "transpose", "reshape", "concat",
-                           "narrow", "all_to_all", "stack", "shift", "across"}) {
+  for (const char* name :
+       {"conv1d", "conv2d", "convolution", "softmax", "rms_norm", "transpose", "reshape", "concat",
+        "narrow", "all_to_all", "stack", "shift", "across"}) {
     expect_statement_error("z = " + std::string(name) + "(x)", "7",
                            "`" + std::string(name) + "` is not supported in this version");
     try {

@@ -27,6 +27,30 @@ TEST(FuseRefuses, AWholeAllReduce) {
                       {"`red` is reduce", "reduce_scatter and all_gather"});
 }
 
+// The reduction of a norm over rows is none that the program names.
+TEST(FuseRefuses, AnAllReduceThatAReorderMade) {
+  const std::string clip = R"(
+mesh world(dp)
+dim N, M
+program clip(g: f32[N,M] local) {
+  total = all_reduce(g, +)
+  n = norm(total)
+  out = total / n
+  return out
+}
+)";
+  const auto steps = [](const std::string& slice) {
+    return "rs, ag = split(total, " + slice + ") body, gather = reorder(ag, [n, out]) ";
+  };
+  for (const char* last : {"fuse(rs, body, gather)", "split(n')"}) {
+    expect_step_refused(clip, steps("(0)") + last, {"reorder over the slice (*)"});
+  }
+  const Graph graph = parse_program(clip);
+  const Schedule flat =
+      parse_schedule("schedule s for clip {" + steps("(*)") + "fuse(rs, body, gather) }");
+  apply(graph, flat);
+}
+
 TEST(FuseRefuses, TheWrongOrder) {
   expect_step_refused(
       kTail, kMoved + "fuse(gather, body, rs)",

@@ -47,6 +47,11 @@ TEST(SplitRefuses, WrongArgumentsAndResults) {
                       {"found 0 arguments; it takes 1 to 3", "its form is split("});
   expect_step_refused(kTail, "split((0))", {"argument 1 must be an all_reduce"});
   expect_step_refused(kTail, "split(total, layer)", {"must be a slice, as in (0)"});
+  expect_step_refused(kTail, "split(total, foo)",
+                      {"`foo` is no word of split", "a slice, as (0) or (*)",
+                       "one of rs_ag, reduce_broadcast, hierarchical"});
+  expect_step_refused(kTail, "distribute(drop, dp)",
+                      {"`dp` is no word of distribute", "a mesh axis: tp"});
   expect_step_refused(kTail, "split(total, (0), reduce_broadcast)", {"takes no slice"});
   expect_step_refused(kTail, "split(total, hierarchical)", {"folds over 1 mesh axes", "needs two"});
   expect_step_refused(kTail, "rs = split(total)",

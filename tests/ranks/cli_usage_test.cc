@@ -51,6 +51,41 @@ TEST(CliUsage, NamesThatDoNotExist) {
   expect_error("run examples/attention.coco --mesh dp=2", 2, {"no axis dp", "world(tp)"});
 }
 
+TEST(CliUsage, WhichProgramOfAFile) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("two.coco");
+  test::write_text(file,
+                   "mesh w(tp)\ndim N\nprogram p(x: f32[N]) { return x }\n"
+                   "program q(x: f32[N]) { return x }\n");
+  expect_error("show " + file, 2, {"has 2 programs", "--program NAME", "p, q"});
+  test::write_text(file, "mesh w(tp)\n");
+  expect_error("show " + file, 2, {"has 0 programs"});
+}
+
+// Words are parted by spaces, so a step here has none.
+TEST(CliUsage, StepsToExplain) {
+  const std::string explain = "explain examples/attention.coco ";
+  expect_error(explain + "--step fuse(total", 2,
+               {"--step fuse(total: found the end of the step where `)` is needed"});
+  expect_error(explain + "--after 1", 2, {"--after counts the steps of a --schedule"});
+  expect_error(explain + "--schedule overlapped --after 9", 2, {"--after 9", "steps 0 to 4"});
+  expect_error(explain + "--schedule overlapped --after -1", 2, {"--after -1", "steps 0 to 4"});
+  const ToolResult result = run_tool(explain + "--step rs,ag=split(total);ar=fuse(rs,ag)");
+  EXPECT_THAT(result.out, HasSubstr("ar = fuse(rs, ag): legal"));
+}
+
+TEST(CliUsage, ChunksAreOfOverlappedGroups) {
+  expect_error(kAttention + "--chunks 3", 2, {"--chunks gives 1 numbers", "0 overlapped groups"});
+  expect_error(kAttention + "--schedule overlapped --chunks 3,4", 2,
+               {"--chunks gives 2 numbers", "1 overlapped groups", "(pipeline)"});
+  EXPECT_EQ(run_tool(kAttention + "--schedule overlapped --chunks 3").exit_code, 0);
+}
+
+TEST(CliUsage, FoldersThatCannotBeMade) {
+  expect_error(kAttention + "--out /proc/x", 1, {"--out /proc/x: the folder cannot be made"});
+  expect_error(kAttention + "--out README.md", 1, {"--out README.md"});
+}
+
 TEST(CliUsage, NumbersOutOfTheirRange) {
   const std::string file = "run examples/attention.coco ";
   expect_error(file + "--dim B=1,S=1,H=1", 2, {"--ranks"});
@@ -93,7 +128,8 @@ TEST(CliUsage, TensorFiles) {
   test::write_text(folder.path("empty.npy"), "");
   const std::string wide = file("wide.npy", DTypeKind::f16, {2, 4, 9});
   const std::string flat = file("flat.npy", DTypeKind::f16, {2, 32});
-  expect_error(kAttention + "--in x=" + folder.path("none.npy"), 1, {"none.npy", "opened"});
+  expect_error(kAttention + "--in x=" + folder.path("none.npy"), 1,
+               {"--in x=", "none.npy", "opened"});
   expect_error(kAttention + "--in x=" + folder.path("cut.npy"), 1, {"cut.npy", "truncated"});
   expect_error(kAttention + "--in x=" + folder.path("empty.npy"), 1, {"empty.npy"});
   expect_error(kAttention + "--in x=" + wide, 1, {"input x: dim 2, H, must be 8; found 9"});
