@@ -76,11 +76,13 @@ class Run {
     const Graph& program = program_of(file, arguments.file);
     setting_.mesh = mesh_of(arguments, program.mesh());
     setting_.seed = arguments.seed;
-    given_ = read_inputs(arguments, program);
+    execute::InputFiles files;
+    given_ = read_inputs(arguments, program, files);
     graph_ = rebind_dtypes(
-        program, execute::bind_dtypes(program, given_, dtypes_of(arguments.file, program)));
+        program, execute::bind_dtypes(program, given_, dtypes_of(arguments.file, program), files));
     read_scalars(arguments, graph_, given_);
-    setting_.sizes = execute::bind_dims(graph_, given_, setting_.mesh, sizes_of(arguments, graph_));
+    setting_.sizes =
+        execute::bind_dims(graph_, given_, setting_.mesh, sizes_of(arguments, graph_), files);
     drawn_ = execute::draw_missing(graph_, setting_, given_);
     const Applied applied = scheduled(graph_, file, arguments.file.schedule);
     scheduled_ = applied.graph;

@@ -129,7 +129,8 @@ MeshSizes mesh_of(const RunArguments& arguments, const Mesh& mesh) {
   return out;
 }
 
-execute::GlobalTensors read_inputs(const RunArguments& arguments, const Graph& graph) {
+execute::GlobalTensors read_inputs(const RunArguments& arguments, const Graph& graph,
+                                   execute::InputFiles& files) {
   execute::GlobalTensors named, whole;
   std::map<std::string, std::string> file_of;  // by the name of an input of `whole`
   for (const std::string& text : arguments.inputs) {
@@ -139,6 +140,7 @@ execute::GlobalTensors read_inputs(const RunArguments& arguments, const Graph& g
       const Input& input = input_of(graph, name, "--in " + text);
       if (named.contains(name)) refuse("--in gives " + name + " twice");
       named[name] = read_named(name, text.substr(equals + 1), input);
+      files[name] = text.substr(equals + 1);
       continue;
     }
     for (auto& [name, tensor] : read_whole(text, graph)) {
@@ -148,6 +150,7 @@ execute::GlobalTensors read_inputs(const RunArguments& arguments, const Graph& g
                "; say which is meant by --in " + name + "=FILE");
       }
       whole[name] = std::move(tensor);
+      if (!named.contains(name)) files[name] = text;
     }
   }
   named.merge(whole);

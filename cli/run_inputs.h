@@ -16,7 +16,9 @@ MeshSizes mesh_of(const RunArguments& arguments, const Mesh& mesh);
 // A whole .safetensors file gives what the program has of it; `x=FILE...` gives x, whatever whole
 // files hold. UserError if a name stands in two whole files or is given twice, or a whole file has
 // no input of the program.
-execute::GlobalTensors read_inputs(const RunArguments& arguments, const Graph& graph);
+// `files`: which --in gave each.
+execute::GlobalTensors read_inputs(const RunArguments& arguments, const Graph& graph,
+                                   execute::InputFiles& files);
 
 // Adds the scalars typed as numbers, which go before those of files.
 void read_scalars(const RunArguments& arguments, const Graph& graph, execute::GlobalTensors& given);

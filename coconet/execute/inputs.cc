@@ -35,6 +35,24 @@ std::string needed_shape(const TensorType& type, const Mesh& mesh) {
   return out + dims;
 }
 
+// What `needed_shape` is in numbers, or "" while a dim has no size.
+std::string needed_sizes(const TensorType& type, const MeshSizes& mesh, const Sizes& sizes) {
+  std::vector<std::int64_t> out;
+  for (int axis : leading_axes(type.layout)) out.push_back(mesh.sizes[axis]);
+  for (const Dim& dim : type.shape) {
+    for (const std::string& name : dim.names()) {
+      if (!sizes.contains(name)) return "";
+    }
+    out.push_back(dim.bind(sizes));
+  }
+  return out.empty() ? "" : ", here " + text_of_shape(out);
+}
+
+std::string from(const InputFiles& files, const std::string& name) {
+  const auto file = files.find(name);
+  return file == files.end() ? "" : "; it is from " + file->second;
+}
+
 // The one name of `dim` that has no size yet, if there is just one and it occurs once.
 std::string only_unknown(const Dim& dim, const Sizes& sizes) {
   std::string unknown;
@@ -80,7 +98,8 @@ void solve(std::vector<DimUse>& uses, Sizes& sizes) {
 }  // namespace
 
 std::map<std::string, DTypeKind> bind_dtypes(const Graph& graph, const GlobalTensors& given,
-                                             const std::map<std::string, DTypeKind>& wanted) {
+                                             const std::map<std::string, DTypeKind>& wanted,
+                                             const InputFiles& files) {
   std::map<std::string, DTypeKind> bound = wanted;
   std::map<std::string, std::string> by;
   for (const auto& [name, kind] : wanted) by[name] = "--dtype";
@@ -99,13 +118,13 @@ std::map<std::string, DTypeKind> bind_dtypes(const Graph& graph, const GlobalTen
     const std::string why =
         parameter.empty() ? "" : " (" + parameter + ", by " + by[parameter] + ")";
     refuse("input " + name + " has dtype " + std::string(name_of(found)) + "; needed is " +
-           std::string(name_of(*needed)) + why);
+           std::string(name_of(*needed)) + why + from(files, name));
   });
   return bound;
 }
 
 Sizes bind_dims(const Graph& graph, const GlobalTensors& given, const MeshSizes& mesh,
-                const Sizes& wanted) {
+                const Sizes& wanted, const InputFiles& files) {
   Sizes sizes = wanted;
   const auto& dims = graph.header().dims;
   for (const auto& [name, size] : wanted) {
@@ -122,16 +141,19 @@ Sizes bind_dims(const Graph& graph, const GlobalTensors& given, const MeshSizes&
     if (tensor == given.end()) return;
     const AxisList leading = leading_axes(input.type.layout);
     const auto& shape = tensor->second.shape;
-    const std::string needed = needed_shape(input.type, graph.mesh());
+    const std::string needed =
+        needed_shape(input.type, graph.mesh()) + needed_sizes(input.type, mesh, wanted);
     if (shape.size() != leading.size() + input.type.shape.size()) {
-      refuse("input " + name + " has shape " + text_of_shape(shape) + "; needed is " + needed);
+      refuse("input " + name + " has shape " + text_of_shape(shape) + "; needed is " + needed +
+             from(files, name));
     }
     for (std::size_t i = 0; i < leading.size(); ++i) {
       if (shape[i] == mesh.sizes[leading[i]]) continue;
       refuse("input " + name + " has shape " + text_of_shape(shape) + "; needed is " + needed +
              ", one entry for each of the " + std::to_string(mesh.sizes[leading[i]]) +
-             " ranks of " + graph.mesh().axes[leading[i]] + " (a file with more can be cut: " +
-             name + "=FILE:NAME[0:" + std::to_string(mesh.sizes[leading[i]]) + "])");
+             " ranks of " + graph.mesh().axes[leading[i]] +
+             " (a file with more can be cut: " + name +
+             "=FILE:NAME[0:" + std::to_string(mesh.sizes[leading[i]]) + "])" + from(files, name));
     }
     for (std::size_t d = 0; d < input.type.shape.size(); ++d) {
       uses.push_back({name, static_cast<int>(d), input.type.shape[d], shape[leading.size() + d]});
@@ -142,7 +164,8 @@ Sizes bind_dims(const Graph& graph, const GlobalTensors& given, const MeshSizes&
     const std::int64_t needed = use.dim.bind(sizes);
     if (needed == use.size) continue;
     refuse("input " + use.tensor + ": dim " + std::to_string(use.position) + ", " + use.dim.text() +
-           ", must be " + std::to_string(needed) + "; found " + std::to_string(use.size));
+           ", must be " + std::to_string(needed) + "; found " + std::to_string(use.size) +
+           from(files, use.tensor));
   }
   for (const std::string& name : dims) Dim::named(name).bind(sizes);
   return sizes;

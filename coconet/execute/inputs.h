@@ -16,15 +16,19 @@ namespace coconet::execute {
 // its size, in mesh order (io/distribute.h).
 using GlobalTensors = std::map<std::string, TensorData>;
 
+// By the name of a given input: where its value is from, for messages.
+using InputFiles = std::map<std::string, std::string>;
+
 // The dtype parameters as the given tensors and `wanted` bind them. UserError(data) if two
 // disagree, or a tensor's dtype is not the one declared.
 std::map<std::string, DTypeKind> bind_dtypes(const Graph& graph, const GlobalTensors& given,
-                                             const std::map<std::string, DTypeKind>& wanted);
+                                             const std::map<std::string, DTypeKind>& wanted,
+                                             const InputFiles& files = {});
 
 // The sizes of the dims: `wanted`, and what the shapes of the given tensors say. UserError(data)
 // that names tensor, dim, found and needed if they disagree or a dim has no size.
 Sizes bind_dims(const Graph& graph, const GlobalTensors& given, const MeshSizes& mesh,
-                const Sizes& wanted);
+                const Sizes& wanted, const InputFiles& files = {});
 
 // Draws every tensor and state that is not given, and returns their names: uniform in [-1, 1)
 // (states in [0, 1), integers 0..9) by seed, name and element index, so alike for any rank count.

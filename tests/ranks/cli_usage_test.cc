@@ -132,8 +132,11 @@ TEST(CliUsage, TensorFiles) {
                {"--in x=", "none.npy", "opened"});
   expect_error(kAttention + "--in x=" + folder.path("cut.npy"), 1, {"cut.npy", "truncated"});
   expect_error(kAttention + "--in x=" + folder.path("empty.npy"), 1, {"empty.npy"});
-  expect_error(kAttention + "--in x=" + wide, 1, {"input x: dim 2, H, must be 8; found 9"});
-  expect_error(kAttention + "--in x=" + flat, 1, {"input x has shape [2, 32]; needed is [B,S,H]"});
+  expect_error(kAttention + "--in x=" + wide, 1,
+               {"input x: dim 2, H, must be 8; found 9; it is from ", "wide.npy"});
+  expect_error(
+      kAttention + "--in x=" + flat, 1,
+      {"input x has shape [2, 32]; needed is [B,S,H], here [2, 4, 8]; it is from ", "flat.npy"});
   expect_error(kAttention + "--dtype T=f32 --in x=" + x, 1,
                {"input x has dtype f16; needed is f32 (T, by --dtype)"});
   expect_error(kAttention + "--in " + x, 2, {"say of which input"});
