@@ -67,7 +67,7 @@ int explain_file(const ExplainArguments& arguments, Context& context) {
     for (const Step& step : legal_steps(applied)) {
       out += explain(applied, step) + "\n";
     }
-    if (out.empty()) out = "no step is legal here\n";
+    if (out.empty()) out = "no step worth a try is legal here\n";
   }
   std::fputs(out.c_str(), stdout);
   return 0;
@@ -76,8 +76,8 @@ int explain_file(const ExplainArguments& arguments, Context& context) {
 }  // namespace
 
 void add_explain(CLI::App& app, Command& chosen) {
-  CLI::App* command =
-      app.add_subcommand("explain", "why a step applies or not; without --step, every legal one");
+  CLI::App* command = app.add_subcommand(
+      "explain", "why a step applies or not; without --step, legal ones worth a try");
   auto arguments = std::make_shared<ExplainArguments>();
   add_file_options(*command, arguments->file);
   command->add_option("--schedule", arguments->file.schedule, "after the steps of this schedule");

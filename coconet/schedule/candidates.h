@@ -8,7 +8,8 @@
 
 namespace coconet {
 
-// Every legal next step, with names for its results, in a fixed order: splits by default slice, by
+// The legal next steps that are worth a try, with names for their results, in a fixed order (others
+// may be legal too, such as a distribute of an input): splits by default slice, by
 // each row slice, flat, and of the other kinds; distributes; reorders of each reader of a gather
 // alone and of the most that can move; as_slice, as_rooted, dead; fuses of collectives with their
 // bodies and of computations; overlaps of producers and consumers.
