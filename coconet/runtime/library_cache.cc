@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 #include "coconet/base/error.h"
 #include "coconet/runtime/content_hash.h"
@@ -15,6 +17,8 @@ namespace coconet::runtime {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::string_view kWorkPrefix = "coconet-";
 
 // The end of a stored file; a loader of shared libraries ignores it.
 std::string seal_of(const std::string& content) {
@@ -34,10 +38,22 @@ bool is_whole(const std::string& content) {
   return content.substr(end) == seal_of(content.substr(0, end));
 }
 
+// What killed processes have left: their folders of a day ago.
+void remove_abandoned(const fs::path& parent) {
+  const auto limit = fs::file_time_type::clock::now() - std::chrono::hours(24);
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(parent, error)) {
+    if (!entry.path().filename().string().starts_with(kWorkPrefix)) continue;
+    std::error_code gone;  // another process may remove it first
+    const auto changed = fs::last_write_time(entry.path(), gone);
+    if (!gone && changed < limit) fs::remove_all(entry.path(), gone);
+  }
+}
+
 }  // namespace
 
 TemporaryDirectory::TemporaryDirectory(const fs::path& parent) {
-  std::string name = (parent / "coconet-XXXXXX").string();
+  std::string name = (parent / (std::string(kWorkPrefix) + "XXXXXX")).string();
   if (mkdtemp(name.data()) == nullptr) {
     throw fs::filesystem_error("cannot make a temporary directory", parent,
                                std::error_code(errno, std::generic_category()));
@@ -76,6 +92,7 @@ std::shared_ptr<TemporaryDirectory> LibraryCache::work_directory() const {
   if (!directory_.empty()) {
     try {
       fs::create_directories(directory_);
+      remove_abandoned(directory_);
       return std::make_shared<TemporaryDirectory>(directory_);
     } catch (const fs::filesystem_error&) {
       // A cache that cannot be written costs time only.

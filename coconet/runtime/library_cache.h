@@ -38,7 +38,7 @@ class LibraryCache {
   std::filesystem::path find(const std::string& key) const;
 
   // A directory to compile in, on the cache's file system; in the system's temporary directory if
-  // the cache cannot be written.
+  // the cache cannot be written. Removes those of the cache that are older than a day.
   std::shared_ptr<TemporaryDirectory> work_directory() const;
 
   // Moves the library that was made in `work` into the cache; where that is impossible leaves it.

@@ -83,5 +83,100 @@ program folds(x: f32[N] sliced(0), y: f32[A,N] sliced(1), z: f32[A,N] sliced(0..
                   "--ranks 3 --dim A=5,N=1500");
 }
 
+TEST(CliProgram, ReductionsOfEveryDimAndPlacement) {
+  expect_verified(R"(
+mesh world(dp)
+dim N, M, K
+program it(x: f16[N,M,K], y: f32[N,M,K] sliced(0), z: f32[N,M] sliced(1), i: i32[N,M] sliced(0..1),
+           w: f32[N,M] sliced(*), q: bf16[N] local) {
+  a = sum(x, [0]); b = sum(x, [1]); d = max(x, [0,1]); e = min(x, [1,2])
+  g = all_reduce(sum(y, [0]), +); h = all_reduce(max(z, [1]), max)
+  k = all_reduce(sum(i, [0,1]), +); m = norm(w) + max(w)
+  o = sum(all_reduce(q, +)); p = mean(y, [0,1,2])
+  return a, b, d, e, g, h, k, m, o, p
+}
+)",
+                  "--ranks 3 --dim N=7,M=41,K=5");
+}
+
+TEST(CliProgram, IntegersBoolsAndEveryFold) {
+  expect_verified(R"(
+mesh world(dp)
+dim N
+program it(x: i32[N] local, y: i64[N], b: bool[N], f: f32[N], h: f16[N] local) {
+  a = all_reduce(x, +) / 3; c = x / 0; d = y * y * y * y * 9223372036854775807
+  e = cast(d, i32) + all_reduce(x, prod); g = where(f > 0 and not b, x, -x); k = f > 0.5 or b
+  l = cast(f * 1e30, i64); m = all_reduce(h, max); n = all_reduce(h, prod); o = abs(x) + max(x, 3)
+  p = 1 - f * 0; q = all_gather(reduce_scatter(h, +, (0))); r = broadcast(reduce(h, +, 1))
+  return a, c, d, e, g, k, l, m, n, o, p, q, r
+}
+)",
+                  "--ranks 3 --dim N=17");
+}
+
+TEST(CliProgram, StorageReadBeforeAndAfterItsUpdate) {
+  expect_verified(R"(
+mesh world(dp)
+dim N, M
+program it(state m: f32[N], state a: f32[N], p: f32[N], x: f32[N], unused: f32[M], scalar k: f32) {
+  old = m * 1
+  m2 = update(m, m + x)
+  a2 = update(a, a)
+  p2 = update(p, x + old)
+  y = m2 * 2 + p2
+  return old, m, y
+}
+)",
+                  "--ranks 3 --dim N=1500,M=3 --scalar k=1");
+}
+
+TEST(CliProgram, AxesOfAMesh) {
+  expect_verified(R"(
+mesh world(dp, tp)
+dim N
+program it(x: f32[N] partial(+)@[dp,tp], y: f16[N] local@dp, c: f32[N] sliced(0)@[dp,tp],
+           z: f16[N] local@tp sliced(0)@dp, w: f16[N] sliced(*)@[dp,tp]) {
+  a = all_reduce(x, +)@[dp,tp] + all_gather(c)@[dp,tp]
+  d = dropout(y, 0.5)
+  e = all_reduce(d, +)@dp + all_gather(all_reduce(dropout(z, 0.25), +)@tp)@dp
+  f = all_gather(dropout(w, 0.75))@[dp,tp]
+  r = broadcast(reduce(y, +, 1)@dp * 2)@dp
+  s = all_reduce(as_partial(r, +)@tp * 3, +)@tp
+  t = all_gather(shard(s, (0))@dp + 1)@dp
+  u = broadcast(root(t, 0)@tp)@tp
+  return a, d, e, f, s, u
+}
+)",
+                  "--mesh dp=3,tp=2 --dim N=4133");
+}
+
+TEST(CliProgram, ALongOneFusedAndOverlapped) {
+  expect_verified(R"(
+mesh world(tp)
+dim B, S, H, K
+dtype T = f16
+program it(x: T[B,S,H] sliced(2), w: T[H,K] sliced(0), b: T[K], r: T[B,S,K], g: T[K], be: T[K],
+           state m: T[B,S,K], scalar rate: f32 = 0.2) {
+  l = matmul(x, w)
+  t = all_reduce(l, +)
+  d = dropout(t + b, rate)
+  o = d + r
+  n = layer_norm(o, g, be, 1e-5)
+  q = gelu(n) * sigmoid(o) + relu(d)
+  z = q - max(q, [2])
+  m2 = update(m, m * 0.5 + z)
+  e = exp(z)
+  sm = e / sum(e, [2])
+  fin = sm * norm(sm) + m2
+  return fin, z
+}
+schedule s for it {
+  kernel = fuse(d, o, n, q, z, m2, e, sm)
+  overlap(l, t, kernel)
+}
+)",
+                  "--ranks 3 --dim B=2,S=5,H=7,K=33 --schedule s");
+}
+
 }  // namespace
 }  // namespace coconet::tests

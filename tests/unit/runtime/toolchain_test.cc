@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <fstream>
 
 #include "coconet/base/error.h"
@@ -52,6 +53,19 @@ TEST_F(ToolchainTest, CompilesOnceAndLeavesOneFile) {
   EXPECT_EQ(first.path, second.path);
   EXPECT_EQ(files(), 1);
   EXPECT_EQ(LoadedModule(second.path, 1).module().plan_hash, 1u);
+}
+
+TEST_F(ToolchainTest, RemovesWhatKilledProcessesLeft) {
+  fs::create_directories(cache() / "coconet-old" / "inside");
+  fs::create_directories(cache() / "coconet-new");
+  fs::create_directories(cache() / "other");
+  const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(25);
+  fs::last_write_time(cache() / "coconet-old", long_ago);
+  fs::last_write_time(cache() / "other", long_ago);
+  toolchain().compile(module_text("three"));
+  EXPECT_FALSE(fs::exists(cache() / "coconet-old"));
+  EXPECT_TRUE(fs::exists(cache() / "coconet-new"));
+  EXPECT_TRUE(fs::exists(cache() / "other"));
 }
 
 TEST_F(ToolchainTest, ADamagedFileIsMadeAgain) {
