@@ -36,7 +36,7 @@ std::optional<int> ProgramWriter::add(Op op, std::vector<int> operands) {
   std::string name = "v" + std::to_string(program_.statements.size());
   if (std::holds_alternative<Input>(op)) name = "x" + std::to_string(inputs_++);
   if (leaf && !std::holds_alternative<Input>(op)) name.clear();
-  if (!leaf && random_.chance(20)) name.clear();
+  if (!leaf && random_.chance(unnamed_)) name.clear();
   try {
     ids_.push_back(add_visible(builder_, op, inputs, name));
   } catch (const UserError& error) {
@@ -159,7 +159,10 @@ void ProgramWriter::data_parallel() {
   if (!is_floating(dtype_.kind)) dtype_ = f32;
   const Shape shape = random_.pick(shapes());
   const DType wide{accumulator_of(dtype_.kind)};
-  const Layout whole(program_.axes);
+  Layout whole(program_.axes);
+  if (program_.axes == 2 && random_.chance(40)) {  // tensor parallel on the other axis
+    whole = whole.with(1, Sliced{Slice::dim(random_.below(static_cast<int>(shape.size())))});
+  }
   const Placement place = random_.chance(70) ? Placement{Local{}} : Placement{Partial{Fold::sum}};
   int value = input({dtype_, shape, whole.with(0, place)});
   if (dtype_ != wide) value = must_add(Cast{wide}, {value});
@@ -168,21 +171,26 @@ void ProgramWriter::data_parallel() {
     value = must_add(Pointwise{PointwiseFn::div}, {value, must_add(AxisSize{0, wide}, {})});
   }
   const int state = input({wide, shape, whole}, InputKind::state);
+  unnamed_ = 85;  // inside one expression, as a person writes it
   int moment = must_add(Pointwise{PointwiseFn::mul}, {state, literal(0.5, wide)});
   moment = must_add(Pointwise{PointwiseFn::add}, {moment, value});
+  unnamed_ = 0;
   moment = must_add(Update{}, {state, moment});
   updated_[state] = true;
   if (random_.chance(60)) {
     const int p = input({wide, shape, whole});
+    unnamed_ = 50;
     int step = must_add(Pointwise{PointwiseFn::mul}, {moment, literal(0.125, wide)});
     if (random_.chance(40)) {
       const int norm = must_add(Norm{}, {step});
       step = add(Pointwise{PointwiseFn::div}, {step, norm}).value_or(step);
     }
     step = must_add(Pointwise{PointwiseFn::sub}, {p, step});
+    unnamed_ = 0;
     must_add(Update{}, {p, step});
     updated_[p] = true;
   }
+  unnamed_ = 20;
 }
 
 Program ProgramWriter::write(int operations) {

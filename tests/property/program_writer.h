@@ -46,6 +46,7 @@ class ProgramWriter {
   std::vector<NodeId> ids_;
   std::vector<bool> updated_;  // by statement: storage that has its update
   std::string refusal_;        // of what was tried last
+  int unnamed_ = 20;           // percent of the operations that get no name
   int inputs_ = 0, sites_ = 0;
 };
 

@@ -157,6 +157,7 @@ class CaseRun {
     } catch (const InternalError& error) {
       return fail("verifier, " + where + ": " + error.what());
     }
+    if (!plan.overlaps.empty()) ++outcome_.chunked;
     const auto inputs = pieces(graph);
     for (int run = 0; run < 2; ++run) {
       simulate::ExecutorOptions options;

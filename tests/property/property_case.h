@@ -43,6 +43,7 @@ struct Outcome {
   bool planned = true;                 // false: plans cannot express the program
   std::string why_not;                 // then: plans' words
   int steps = 0;                       // that applied
+  int chunked = 0;                     // plans with an overlapped group
 };
 
 // Draws a case: legal steps are found by trying.

@@ -21,7 +21,14 @@ class Proposer {
     for (const Group& group : graph_.groups()) groups_.push_back(group.name);
   }
 
+  // Rather what schedules are made of: what follows a gather moved, states sliced, gathers dropped,
+  // the collective fused.
   std::optional<Step> propose() {
+    if (!bodies_.empty() && random_.chance(50)) {
+      const int kind = random_.below(5);
+      return kind == 0 ? as_slice() : kind == 1 ? dead() : kind == 2 ? overlap() : fuse();
+    }
+    if (bodies_.empty() && random_.chance(40)) return reorder();
     switch (random_.below(12)) {
       case 0:
       case 1: return split();
@@ -185,17 +192,21 @@ Stepped stepped(const Applied& before, const Step& step) {
   }
 }
 
-// A body has a name only if the results are named, all of them: how many there are is tried.
+// A body has a name only if the results are named, all of them. The refusal of one name ends with
+// how many there are, in brackets.
 std::optional<Stepped> named_reorder(const Applied& before, Step step, int number) {
-  for (int results = 1; results <= 8; ++results) {
+  std::size_t results = 1;
+  for (int tries = 0; tries < 2; ++tries) {
     step.results.clear();
-    for (int r = 0; r < results; ++r) {
+    for (std::size_t r = 0; r < results; ++r) {
       step.results.push_back("s" + std::to_string(number) + "_" + std::to_string(r));
     }
     try {
       return stepped(before, step);
     } catch (const UserError& error) {
-      if (error.message().find("result names") == std::string::npos) return std::nullopt;
+      const std::string& message = error.message();
+      if (message.find("result names") == std::string::npos) return std::nullopt;
+      results = std::stoul(message.substr(message.rfind('(') + 1));
     }
   }
   return std::nullopt;
@@ -216,7 +227,7 @@ std::optional<Stepped> random_step(Random& random, const Applied& before, int nu
     return stepped(before, step);
   }
   Proposer proposer(random, before);
-  for (int tries = 0; tries < 12; ++tries) {
+  for (int tries = 0; tries < 24; ++tries) {
     const std::optional<Step> step = proposer.propose();
     if (!step) continue;
     if (step->verb == "reorder") {
