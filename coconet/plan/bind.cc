@@ -149,9 +149,8 @@ std::int64_t BoundPlan::tick(LaunchId launch, int chunk) const {
 }
 
 bool works_on_slice(const Plan& plan, LaunchId launch) {
-  const Launch& work = plan.launch(launch);
-  const Kernel* kernel = std::get_if<Kernel>(&work.work);
-  return work.overlap >= 0 && kernel && cut_as(kernel->space, plan.overlaps[work.overlap]);
+  const int group = plan.launch(launch).overlap;
+  return group >= 0 && cut_as(chunked_type(plan, launch), plan.overlaps[group]);
 }
 
 const TensorType& chunked_type(const Plan& plan, LaunchId launch) {

@@ -63,8 +63,8 @@ BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
 BoundPlan bind(Plan&&, const Sizes&, const MeshSizes&,
                const std::vector<std::int64_t>& = {}) = delete;
 
-// Whether the launch works on the rows of its own slice (its kernel's space is cut as the group
-// cuts) or on those of every owner of a whole tensor.
+// Whether the launch works on the rows of its own slice (its chunked_type is cut as the group cuts)
+// or on those of every owner of a whole tensor.
 bool works_on_slice(const Plan& plan, LaunchId launch);
 // The tensor whose leading rows the chunks of the launch cut: a kernel's space, else the result.
 const TensorType& chunked_type(const Plan& plan, LaunchId launch);

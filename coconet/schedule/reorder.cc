@@ -113,7 +113,8 @@ class Mover {
     refuse_new_collective(id, before, now);
     note_moved(id, now);
     if (!node.name.empty()) body_.push_back(now);
-    if (is_whole(rebuild_.type(now), axes_)) {
+    // Whole, or sliced as it was before: its readers read it where it stands now.
+    if (is_whole(rebuild_.type(now), axes_) || rebuild_.type(now) == node.type) {
       rebuild_.replace(id, now);
     } else if (needed_whole(id)) {
       gather_again(id, now);

@@ -58,7 +58,8 @@ Outcome run_case(const Case& given, const Runner& runner = nullptr);
 // The text of the program, the schedule, the sizes.
 std::string text_of(const Case& given);
 
-// The smallest case found that still fails: fewer steps, statements and ranks, smaller sizes.
+// The smallest case found within a minute that still fails: fewer steps, statements and ranks,
+// smaller sizes.
 Case shrink(const Case& failing, const Runner& runner = nullptr);
 
 }  // namespace coconet::property

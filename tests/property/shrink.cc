@@ -1,5 +1,6 @@
 // Cuts a failing case down while it still fails.
 #include <algorithm>
+#include <chrono>
 
 #include "coconet/base/error.h"
 #include "tests/property/property_case.h"
@@ -53,6 +54,7 @@ class Shrinking {
 
  private:
   bool accept(const Case& candidate) {
+    if (std::chrono::steady_clock::now() > deadline_) return false;
     if (!fails(candidate, runner_)) return false;
     best_ = candidate;
     return true;
@@ -130,6 +132,8 @@ class Shrinking {
 
   Case best_;
   const Runner& runner_;
+  std::chrono::steady_clock::time_point deadline_ =
+      std::chrono::steady_clock::now() + std::chrono::minutes(1);
 };
 
 }  // namespace

@@ -113,7 +113,10 @@ class RunPrinter {
 
   bool works_on_own_slice(const Launch& launch, const OverlapGroup& group) const {
     const Kernel* kernel = std::get_if<Kernel>(&launch.work);
-    return kernel && !group.axes.empty() && kernel->space.layout.is<Sliced>(group.axes[0]);
+    const MatmulLaunch* matmul = std::get_if<MatmulLaunch>(&launch.work);
+    if (group.axes.empty() || (!kernel && !matmul)) return false;
+    const Layout& layout = kernel ? kernel->space.layout : plan_.buffer(matmul->out).type.layout;
+    return layout.is<Sliced>(group.axes[0]) && layout.slice(group.axes[0]) == group.slice;
   }
 
   void print_group(const OverlapGroup& group, int index) {
@@ -155,8 +158,10 @@ class RunPrinter {
     if (works_on_own_slice(launch, group)) {
       line("      ",
            "const Cut rows = " + chunks + ".of_slice(ranks.coordinates[" + axis + "], chunk);");
-      line("      ", "COCONET_TRY(" + call + "rows_of(" + pieces_.of(kernel->space) +
-                         ", 0, rows.begin, rows.count)));");
+      const std::string rows =
+          kernel ? "rows_of(" + pieces_.of(kernel->space) + ", 0, rows.begin, rows.count)"
+                 : "rows.begin, rows.count";
+      line("      ", "COCONET_TRY(" + call + rows + "));");
     } else {
       line("      ", "COCONET_TRY(" + chunks +
                          ".of_all(chunk, [&](std::int64_t begin, std::int64_t count) {");
