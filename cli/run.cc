@@ -169,12 +169,10 @@ class Run {
       if (group.kind == GroupKind::overlapped) names.push_back(group.name);
     }
     if (arguments_.chunks.size() <= names.size()) return;
-    throw UserError(
-        ErrorKind::usage,
-        "--chunks gives " + std::to_string(arguments_.chunks.size()) + " numbers for the " +
-            std::to_string(names.size()) + " overlapped groups of this schedule (" + listed(names) +
-            "); give at most one for each" +
-            (names.empty() ? ", here none: chunks are of a schedule with overlap" : ""));
+    throw UserError(ErrorKind::usage,
+                    "--chunks: numbers found: " + std::to_string(arguments_.chunks.size()) +
+                        "; overlapped groups of this schedule: " + listed(names) +
+                        "; give at most one number for each group");
   }
 
   // What the run gives: the outputs, then the states and inputs that it updates.

@@ -75,9 +75,10 @@ TEST(CliUsage, StepsToExplain) {
 }
 
 TEST(CliUsage, ChunksAreOfOverlappedGroups) {
-  expect_error(kAttention + "--chunks 3", 2, {"--chunks gives 1 numbers", "0 overlapped groups"});
+  expect_error(kAttention + "--chunks 3", 2,
+               {"--chunks: numbers found: 1", "groups of this schedule: none"});
   expect_error(kAttention + "--schedule overlapped --chunks 3,4", 2,
-               {"--chunks gives 2 numbers", "1 overlapped groups", "(pipeline)"});
+               {"--chunks: numbers found: 2", "groups of this schedule: pipeline; give"});
   EXPECT_EQ(run_tool(kAttention + "--schedule overlapped --chunks 3").exit_code, 0);
 }
 
