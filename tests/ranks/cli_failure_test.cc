@@ -46,7 +46,7 @@ void expect_killed_rank_is_named(const std::string& options, int signal, const c
 
 TEST(CliFailureProcess, AKilledRankIsNamed) {
   expect_killed_rank_is_named("", SIGKILL, "SIGKILL");
-  expect_killed_rank_is_named(" --json", SIGSEGV, "SIGSEGV");
+  expect_killed_rank_is_named(" --json", SIGTERM, "SIGTERM");
 }
 
 TEST(CliFailureProcess, AStoppedRankIsATimeout) {

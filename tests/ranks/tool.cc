@@ -90,7 +90,7 @@ RunningTool::~RunningTool() {
 }
 
 std::vector<pid_t> RunningTool::wait_for_ranks(std::size_t count) const {
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 12000; ++i) {  // the compiler comes first
     std::vector<pid_t> ranks;
     for (pid_t child : children_of(process_)) {
       if (is_rank(child, process_)) ranks.push_back(child);
@@ -102,7 +102,7 @@ std::vector<pid_t> RunningTool::wait_for_ranks(std::size_t count) const {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  throw InternalError("the tool has started no ranks within 30 s");
+  throw InternalError("the tool has started no ranks within 2 minutes");
 }
 
 ToolResult RunningTool::wait() {
