@@ -8,6 +8,8 @@
 namespace coconet::property {
 namespace {
 
+constexpr std::int64_t kChunks = 3;  // sizes are small: the default would be one
+
 bool multiplies_floats(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
     return std::holds_alternative<Matmul>(node.op) && is_floating(node.type.dtype.kind);
@@ -24,6 +26,7 @@ std::optional<std::string> CompiledRunner::operator()(const RunnerCall& call) {
   request.setting = call.setting;
   request.inputs = call.inputs;
   request.kind = runtime::RankKind::thread;
+  request.chunks.assign(compiled.plan().overlaps.size(), kChunks);
   request.timeout = std::chrono::seconds(60);
   const execute::RunResult run = execute::run(compiled, request);
   const interp::Result got{run.outputs, run.storage, {}};
