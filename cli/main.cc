@@ -1,6 +1,7 @@
 // The coconet tool.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 
 #include "cli/commands.h"
@@ -92,6 +93,8 @@ int flushed(int code) {
 }
 
 int main(int argc, char** argv) {
+  // Ignored by some parents; then the ends of ranks and compilers could not be told.
+  std::signal(SIGCHLD, SIG_DFL);
   CLI::App app("CoCoNet: computation and communication of distributed ML programs in one place",
                "coconet");
   app.set_version_flag("--version", kVersion);

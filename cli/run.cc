@@ -110,6 +110,9 @@ class Run {
                        toolchain);
       if (checked.valid()) checked.wait();
     }
+    if (const std::string& note = compiled->library().note; !note.empty()) {
+      std::fprintf(stderr, "coconet: warning: %s; going on without it\n", note.c_str());
+    }
     const execute::RunResult result = execute::run(*compiled, request_of(scheduled_));
     Report report = report_of(*compiled, result);
     add_outputs(report, result);

@@ -34,6 +34,11 @@ std::string number_text(double value) {
   return text;
 }
 
+double distance(std::int64_t a, std::int64_t b) {
+  const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+  return static_cast<double>(a < b ? y - x : x - y);
+}
+
 }  // namespace
 
 std::vector<Want> read_wants(const RunArguments& arguments) {
@@ -65,10 +70,13 @@ void check_shape(const Want& want, const std::vector<std::int64_t>& shape) {
 WantResult compare(const TensorData& got, const Want& want) {
   WantResult out;
   double worst = -1;
+  // Beyond 2^53 an integer's double is rounded.
+  const bool exact = got.dtype == DTypeKind::i64 && want.value.dtype == DTypeKind::i64;
   for (std::int64_t i = 0; i < got.elements(); ++i) {
     const double g = got.value(i), w = want.value.value(i);
-    if (g == w || (std::isnan(g) && std::isnan(w))) continue;
-    double difference = std::abs(g - w);
+    const std::int64_t gi = exact ? got.integer(i) : 0, wi = exact ? want.value.integer(i) : 0;
+    if (gi == wi && (exact || g == w || (std::isnan(g) && std::isnan(w)))) continue;
+    double difference = exact ? distance(gi, wi) : std::abs(g - w);
     if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
     out.max_difference = std::max(out.max_difference, difference);
     const double bound = want.absolute + want.relative * std::abs(w);
@@ -78,7 +86,8 @@ WantResult compare(const TensorData& got, const Want& want) {
     worst = beyond;
     out.within_bound = false;
     out.where = index_text(i, got.shape);
-    out.found = "got " + number_text(g) + ", want " + number_text(w);
+    out.found = "got " + (exact ? std::to_string(gi) : number_text(g)) + ", want " +
+                (exact ? std::to_string(wi) : number_text(w));
   }
   return out;
 }

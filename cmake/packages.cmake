@@ -13,13 +13,3 @@ if(NOT RANDOM123_INCLUDE_DIR)
 endif()
 add_library(coconet_random123 INTERFACE)
 target_include_directories(coconet_random123 SYSTEM INTERFACE ${RANDOM123_INCLUDE_DIR})
-
-# Optional: without hwloc ranks are pinned by plain core numbers.
-find_path(HWLOC_INCLUDE_DIR hwloc.h)
-find_library(HWLOC_LIBRARY hwloc)
-add_library(coconet_hwloc INTERFACE)
-if(HWLOC_INCLUDE_DIR AND HWLOC_LIBRARY)
-  target_include_directories(coconet_hwloc SYSTEM INTERFACE ${HWLOC_INCLUDE_DIR})
-  target_link_libraries(coconet_hwloc INTERFACE ${HWLOC_LIBRARY})
-  target_compile_definitions(coconet_hwloc INTERFACE COCONET_HAVE_HWLOC)
-endif()

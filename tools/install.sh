@@ -10,7 +10,7 @@ required=(
   libdnnl-dev librandom123-dev
 )
 # Done without, if the distribution does not have them.
-optional=(ccache clang-format-14 libhwloc-dev)
+optional=(ccache clang-format-14)
 
 installed() {
   [[ "$(dpkg-query -W -f='${Status}' "$1" 2>/dev/null)" == "install ok installed" ]]

@@ -47,25 +47,26 @@ fs::path target_of(const std::string& path) {
   return target;
 }
 
-// A new file beside `target`, removed on destruction unless it was renamed.
+// A new file in the folder of `target`. While it is written it has no name where the file system
+// allows that, so a killed process leaves nothing; else it is removed on destruction unless it was
+// renamed.
 class TemporaryFile {
  public:
-  TemporaryFile(const std::string& path, const fs::path& target) : path_(path) {
-    const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-    for (int attempt = 0; descriptor_ < 0; ++attempt) {
-      name_ = folder / fmt::format(".coconet-{}-{}.tmp", ::getpid(), attempt);
-      descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (descriptor_ < 0 && (errno != EEXIST || attempt == 1000)) {
-        fail_with_errno(path_,
-                        fmt::format("no file can be made in the folder {:?}", folder.string()));
-      }
-    }
+  TemporaryFile(const std::string& path, const fs::path& target)
+      : path_(path), folder_(target.has_parent_path() ? target.parent_path() : fs::path(".")) {
+    descriptor_ = ::open(folder_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kMode);
+    if (descriptor_ >= 0 && ::access(link_of_descriptor().c_str(), F_OK) == 0) return;
+    if (descriptor_ >= 0) ::close(descriptor_);
+    take_name([&] {
+      descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
+      return descriptor_ >= 0;
+    });
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
-    if (!renamed_) ::unlink(name_.c_str());
+    if (!name_.empty() && !renamed_) ::unlink(name_.c_str());
   }
 
   void write(std::span<const std::byte> part) {
@@ -81,6 +82,12 @@ class TemporaryFile {
 
   void rename_to(const fs::path& target) {
     if (::fsync(descriptor_) != 0) fail_with_errno(path_, "writing to the disk failed");
+    if (name_.empty()) {
+      take_name([&] {
+        return ::linkat(AT_FDCWD, link_of_descriptor().c_str(), AT_FDCWD, name_.c_str(),
+                        AT_SYMLINK_FOLLOW) == 0;
+      });
+    }
     const int descriptor = std::exchange(descriptor_, -1);
     if (::close(descriptor) != 0) fail_with_errno(path_, "closing the file failed");
     if (::rename(name_.c_str(), target.c_str()) != 0) {
@@ -91,9 +98,26 @@ class TemporaryFile {
 
  private:
   static constexpr std::size_t kMaxWrite = std::size_t{1} << 30;  // Linux writes below 2 GiB a call
+  static constexpr mode_t kMode = 0666;
+
+  std::string link_of_descriptor() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
+
+  // Sets name_ to one that nobody has and for which `make` succeeds.
+  template <class Make>
+  void take_name(Make make) {
+    for (int attempt = 0;; ++attempt) {
+      name_ = folder_ / fmt::format(".coconet-{}-{}.tmp", ::getpid(), attempt);
+      if (make()) return;
+      if (errno == EEXIST && attempt < 1000) continue;
+      name_.clear();
+      fail_with_errno(path_,
+                      fmt::format("no file can be made in the folder {:?}", folder_.string()));
+    }
+  }
 
   const std::string& path_;
-  fs::path name_;
+  fs::path folder_;
+  fs::path name_;  // "": none yet
   int descriptor_ = -1;
   std::uint64_t written_ = 0;
   bool renamed_ = false;

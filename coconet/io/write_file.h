@@ -7,10 +7,11 @@
 
 namespace coconet {
 
-// Writes `parts` one after the other to a temporary file in the folder of `path`, syncs it, and
-// renames it to `path`, replacing a file of that name (through a symbolic link: the file it points
-// to). Throws UserError (data) naming the path if anything fails, or if `path` is something other
-// than a regular file; the temporary file is then removed and the old file stays.
+// Writes `parts` one after the other to a temporary file in the folder of `path` (without a name,
+// where that can be), syncs it, and renames it to `path`, replacing a file of that name (through a
+// symbolic link: the file it points to). Throws UserError (data) naming the path if anything fails,
+// or if `path` is something other than a regular file; the temporary file is then removed and the
+// old file stays.
 void write_file(const std::string& path, std::span<const std::span<const std::byte>> parts);
 
 }  // namespace coconet

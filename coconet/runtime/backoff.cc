@@ -5,10 +5,14 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstdio>
 
 namespace coconet::runtime {
 
 namespace {
+
+// No pause takes that long, not even on a full machine.
+constexpr auto kStopped = std::chrono::milliseconds(500);
 
 void relax() {
 #if defined(__x86_64__)
@@ -30,7 +34,16 @@ void Backoff::pause() {
     nanosleep(&nap, nullptr);
     nap_ = std::min(nap_ * 2, std::chrono::nanoseconds(50000));
   }
+  const Clock::time_point before = now_;
   now_ = Clock::now();
+  if (now_ - before > kStopped) start_ += now_ - before;
+}
+
+std::string seconds_text(Clock::duration time) {
+  const double seconds = std::chrono::duration<double>(time).count();
+  char text[40];
+  std::snprintf(text, sizeof text, seconds < 1000 ? "%.3g s" : "%.0f s", seconds);
+  return text;
 }
 
 void sharpen_naps() { prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); }

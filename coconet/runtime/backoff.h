@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 namespace coconet::runtime {
 
@@ -15,7 +16,8 @@ class Backoff {
         yield_until_(start_ + std::chrono::microseconds(oversubscribed ? 200 : 1000)) {}
 
   void pause();
-  Clock::duration waited() const { return now_ - start_; }  // at the last pause
+  // At the last pause, without the time in which this process was stopped (SIGSTOP, Ctrl-Z).
+  Clock::duration waited() const { return now_ - start_; }
 
  private:
   Clock::time_point start_ = Clock::now();
@@ -24,6 +26,9 @@ class Backoff {
   Clock::time_point yield_until_;
   std::chrono::nanoseconds nap_{2000};
 };
+
+// A time as messages give it: "0.25 s", "1800 s".
+std::string seconds_text(Clock::duration time);
 
 // Lets this thread's naps end when they should, and not up to 50 us later.
 void sharpen_naps();

@@ -59,25 +59,9 @@ struct Member {
   FileDescriptor death;  // readable or closed when the process has died
 };
 
-struct Pipe {
-  FileDescriptor reader, writer;
-};
-
-Pipe make_pipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw_system_error("cannot make a pipe");
-  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
-}
-
 FileDescriptor death_of(int process, FileDescriptor pipe) {
   FileDescriptor out = open_process(process);
   return out.open() ? std::move(out) : std::move(pipe);
-}
-
-std::string seconds_text(std::chrono::milliseconds time) {
-  std::string out = std::to_string(time.count() / 1000);
-  if (time.count() % 1000 != 0) out += "." + std::to_string(time.count() % 1000 / 100);
-  return out + " s";
 }
 
 // "" if it agrees with rank 0's own view.
@@ -103,14 +87,15 @@ std::string disagreement(const JoinOptions& mine, const Hello& hello,
   return "";
 }
 
-std::string missing(const std::vector<Member>& members, std::chrono::milliseconds timeout) {
+// The ranks that have not joined.
+std::string missing(const std::vector<Member>& members) {
   std::string out;
   int count = 0;
   for (std::size_t rank = 1; rank < members.size(); ++rank) {
     if (members[rank].socket.open()) continue;
     out += (count++ == 0 ? "" : ", ") + std::to_string(rank);
   }
-  return (count == 1 ? "rank " : "ranks ") + out + " did not join within " + seconds_text(timeout);
+  return (count == 1 ? "rank " : "ranks ") + out;
 }
 
 [[noreturn]] void refuse(const std::vector<Member>& members, const std::string& text) {
@@ -122,6 +107,25 @@ std::string missing(const std::vector<Member>& members, std::chrono::millisecond
   throw UserError(ErrorKind::runtime, text);
 }
 
+// Enters the rank that has sent this message.
+void admit(const JoinOptions& options, std::vector<Member>& members, FileDescriptor socket,
+           Message message) {
+  if (message.bytes.empty()) refuse(members, "one of " + missing(members) + " died as it joined");
+  Hello hello{};
+  if (!read_as(message, hello) || message.descriptors.size() != 2) {
+    refuse(members, "a process joined that does not speak this version of CoCoNet");
+  }
+  const std::string wrong = disagreement(options, hello, members);
+  if (!wrong.empty()) {
+    members.push_back({std::move(socket), {}, {}});
+    refuse(members, wrong);
+  }
+  Member& member = members[static_cast<std::size_t>(hello.rank)];
+  member.death = death_of(peer_process(socket), std::move(message.descriptors[1]));
+  member.socket = std::move(socket);
+  member.segment = std::move(message.descriptors[0]);
+}
+
 // Rank 0: all members, in rank order.
 std::vector<Member> collect(const JoinOptions& options, Member self, Deadline deadline) {
   std::vector<Member> members(static_cast<std::size_t>(options.ranks));
@@ -129,23 +133,24 @@ std::vector<Member> collect(const JoinOptions& options, Member self, Deadline de
   members[0].death = death_of(getpid(), std::move(self.death));
   if (options.ranks == 1) return members;
   const FileDescriptor listener = listen_at(options.job, options.ranks);
-  for (int come = 1; come < options.ranks; ++come) {
-    std::optional<FileDescriptor> socket = accept_before(listener, deadline);
-    if (!socket) refuse(members, missing(members, options.timeout));
-    std::optional<Message> message = receive_before(*socket, deadline);
-    Hello hello{};
-    if (!message || !read_as(*message, hello) || message->descriptors.size() != 2) {
-      refuse(members, "a process joined that does not speak this version of CoCoNet, or died");
+  std::vector<FileDescriptor> connected;  // have not said yet who they are
+  for (int come = 1; come < options.ranks;) {
+    std::vector<const FileDescriptor*> sockets = {&listener};
+    for (const FileDescriptor& socket : connected) sockets.push_back(&socket);
+    const std::optional<std::size_t> ready = readable_before(sockets, deadline);
+    if (!ready) {
+      refuse(members, missing(members) + " did not join within " + seconds_text(options.timeout));
     }
-    const std::string wrong = disagreement(options, hello, members);
-    if (!wrong.empty()) {
-      members.push_back({std::move(*socket), {}, {}});
-      refuse(members, wrong);
+    if (*ready == 0) {
+      std::optional<FileDescriptor> socket = accept_before(listener, deadline);
+      if (socket) connected.push_back(std::move(*socket));
+      continue;
     }
-    Member& member = members[static_cast<std::size_t>(hello.rank)];
-    member.death = death_of(peer_process(*socket), std::move(message->descriptors[1]));
-    member.socket = std::move(*socket);
-    member.segment = std::move(message->descriptors[0]);
+    FileDescriptor socket = std::move(connected[*ready - 1]);
+    connected.erase(connected.begin() + static_cast<std::ptrdiff_t>(*ready - 1));
+    std::optional<Message> message = receive_before(socket, deadline);
+    admit(options, members, std::move(socket), message ? std::move(*message) : Message{});
+    ++come;
   }
   return members;
 }

@@ -21,13 +21,6 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
-std::string seconds_text(Clock::duration time) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
-  char text[40];
-  std::snprintf(text, sizeof text, "%.3g s", static_cast<double>(ms) / 1000);
-  return text;
-}
-
 int cores_of_this_thread() {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -176,6 +169,17 @@ std::string Communicator::place_of(int peer) const {
   return "it has finished tick " + std::to_string(progress - base_);
 }
 
+std::string Communicator::awaited_by(int peer) const {
+  int last = peer;
+  for (int steps = 0; steps < ranks(); ++steps) {  // the chain may turn in a circle
+    const int next = segment(last).header().awaited.load(std::memory_order_relaxed) - 1;
+    if (next < 0 || next == rank_) break;
+    last = next;
+  }
+  if (last == peer) return "";
+  return "; that waits for " + rank_text(last) + " (" + place_of(last) + ")";
+}
+
 void Communicator::wait_for(int peer, std::uint64_t target,
                             const std::function<std::string()>& describe) {
   if (progress_of(peer) >= target) return;
@@ -187,9 +191,10 @@ void Communicator::wait_for(int peer, std::uint64_t target,
     backoff.pause();
     if (backoff.waited() < next_check) continue;
     next_check = backoff.waited() + kCheckEvery;
+    own().awaited.store(peer + 1, std::memory_order_relaxed);
     const auto report = [&] {
       return rank_text(rank_) + " has waited " + seconds_text(backoff.waited()) + " for " +
-             rank_text(peer) + " " + describe() + " (" + place_of(peer) + ")";
+             rank_text(peer) + " " + describe() + " (" + place_of(peer) + ")" + awaited_by(peer);
     };
     check_peers(peer, target, describe());
     if (!warned && backoff.waited() >= options_.warn_after) {
@@ -200,6 +205,7 @@ void Communicator::wait_for(int peer, std::uint64_t target,
       fail(report() + "; the timeout is " + seconds_text(options_.timeout));
     }
   }
+  own().awaited.store(0, std::memory_order_relaxed);
 }
 
 void Communicator::check_peers(int peer, std::uint64_t target, const std::string& what) {

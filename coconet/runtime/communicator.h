@@ -79,6 +79,8 @@ class Communicator {
   std::uint64_t progress_of(int rank) const;
   std::string tick_text(int tick, int launch) const;
   std::string place_of(int peer) const;
+  // The rank that `peer` waits for, directly or through others; "" if for none.
+  std::string awaited_by(int peer) const;
   void enter(EntryRecord record, const std::string& name);
   void compare_entries(int peer, int slot, const std::string& name);
   // `describe` is called only for reports.

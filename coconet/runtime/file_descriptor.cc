@@ -1,5 +1,6 @@
 #include "coconet/runtime/file_descriptor.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <system_error>
@@ -13,6 +14,12 @@ FileDescriptor::~FileDescriptor() { close(); }
 void FileDescriptor::close() {
   if (number_ >= 0) ::close(number_);
   number_ = -1;
+}
+
+Pipe make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw_system_error("cannot make a pipe");
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
 void throw_system_error(const std::string& what, int error) {

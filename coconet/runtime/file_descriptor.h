@@ -1,4 +1,5 @@
-// Owner of one file descriptor, and the one way in which this folder reports a failed system call.
+// Owner of one file descriptor, pipes, and the one way in which this folder reports a failed system
+// call.
 #pragma once
 
 #include <cerrno>
@@ -26,6 +27,13 @@ class FileDescriptor {
  private:
   int number_ = -1;
 };
+
+struct Pipe {
+  FileDescriptor reader, writer;
+};
+
+// Not inherited by other programs.
+Pipe make_pipe();
 
 // Throws UserError(runtime, "<what>: <text of error>").
 [[noreturn]] void throw_system_error(const std::string& what, int error = errno);

@@ -1,5 +1,7 @@
 #include "coconet/runtime/launch.h"
 
+#include <utility>
+
 #include "coconet/runtime/rank_body.h"
 
 namespace coconet::runtime {
@@ -13,23 +15,27 @@ std::vector<RankOutcome> launch_ranks(const LaunchOptions& options, const RankFu
                                            : launch_threads(options, function);
 }
 
+namespace {
+
+// What comes first tells the reason. Ranks that joined one that was killed may have failed by that.
+std::pair<int, int> reason_order(const RankOutcome& outcome) {
+  const int kind = outcome.state == RankOutcome::killed   ? 0
+                   : outcome.state == RankOutcome::failed ? 1
+                                                          : 2;
+  return {kind, outcome.order};
+}
+
+}  // namespace
+
 void raise_failed_rank(const std::vector<RankOutcome>& outcomes) {
   const RankOutcome* first = nullptr;
-  std::size_t rank = 0;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const RankOutcome& outcome = outcomes[i];
+  for (const RankOutcome& outcome : outcomes) {
     if (outcome.state == RankOutcome::finished) continue;
-    const bool caused = outcome.state != RankOutcome::stopped;
-    const bool first_caused = first != nullptr && first->state != RankOutcome::stopped;
-    if (first == nullptr || caused > first_caused ||
-        (caused == first_caused && outcome.order < first->order)) {
-      first = &outcome;
-      rank = i;
-    }
+    if (first == nullptr || reason_order(outcome) < reason_order(*first)) first = &outcome;
   }
   if (first == nullptr) return;
   RankError error = first->error;
-  const std::string who = "rank " + std::to_string(rank);
+  const std::string who = "rank " + std::to_string(first - outcomes.data());
   if (!error.message.starts_with(who + " ")) error.message = who + ": " + error.message;
   error.raise();
 }

@@ -46,7 +46,8 @@ using RankFunction = std::function<void(Communicator&)>;
 // Throws only if the job could not be started.
 std::vector<RankOutcome> launch_ranks(const LaunchOptions& options, const RankFunction& function);
 
-// The error of the rank that failed or was killed first, as the parent raises it: "rank 2: ...".
+// The error of the rank that was killed first, else of the one that failed first, as the parent
+// raises it: "rank 2: ...".
 // Returns if all have finished.
 void raise_failed_rank(const std::vector<RankOutcome>& outcomes);
 

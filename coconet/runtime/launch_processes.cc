@@ -41,8 +41,10 @@ class Child {
   [[noreturn]] void run(int rank, pid_t parent) const {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    for (const int number : {SIGINT, SIGTERM}) {
+      // A handler is the parent's; what it ignores (as a shell's background jobs do) stays ignored.
+      if (signal(number, SIG_DFL) == SIG_IGN) signal(number, SIG_IGN);
+    }
     try {
       join_and_run(rank);
     } catch (...) {
@@ -79,77 +81,103 @@ class Child {
 // The processes that run; kills and reaps what is left of them when destroyed.
 class Children {
  public:
-  explicit Children(const JobRecord& job) : job_(job) {}
+  // `timeout`: how long a rank may be stopped by a signal.
+  Children(const JobRecord& job, std::chrono::milliseconds timeout)
+      : job_(job), timeout_(timeout) {}
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
   ~Children() {
     kill_all();
-    for (const pid_t process : processes_) {
-      if (process > 0) waitpid(process, nullptr, 0);
+    for (const Process& process : processes_) {
+      if (process.id > 0) waitpid(process.id, nullptr, 0);
     }
   }
 
-  void add(pid_t process) { processes_.push_back(process); }
+  void add(pid_t process) { processes_.push_back({process, kNever, false}); }
 
   void wait_for_all() {
     auto nap = std::chrono::microseconds(50);
-    Clock::time_point failed_at = Clock::time_point::max();
+    Clock::time_point failed_at = kNever;
     while (reap()) {
-      if (some_failed() && failed_at == Clock::time_point::max()) failed_at = Clock::now();
-      if (!killed_ && failed_at != Clock::time_point::max() && Clock::now() - failed_at > kGrace) {
-        kill_all();
-      }
+      kill_stopped();
+      if (some_failed() && failed_at == kNever) failed_at = Clock::now();
+      if (!killed_ && failed_at != kNever && Clock::now() - failed_at > kGrace) kill_all();
       std::this_thread::sleep_for(nap);
       nap = std::min(nap * 2, std::chrono::microseconds(1000));
     }
   }
 
  private:
+  static constexpr Clock::time_point kNever = Clock::time_point::max();
+
+  struct Process {
+    pid_t id;  // 0: reaped
+    Clock::time_point stopped_at;
+    bool stopped_too_long;
+  };
+
   void kill_all() {
     killed_ = true;
-    for (const pid_t process : processes_) {
-      if (process > 0) kill(process, SIGKILL);
+    for (const Process& process : processes_) {
+      if (process.id > 0) kill(process.id, SIGKILL);
     }
   }
 
-  // Records the ends of the processes that have ended; says whether any still runs.
+  // Records the ends and stops of the processes; says whether any still runs.
   bool reap() {
     bool running = false;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
-      if (processes_[i] == 0) continue;
+      Process& process = processes_[i];
+      if (process.id == 0) continue;
       int status = 0;
-      const pid_t ended = waitpid(processes_[i], &status, WNOHANG);
-      if (ended == 0 || (ended < 0 && errno == EINTR)) {
+      const pid_t changed = waitpid(process.id, &status, WNOHANG | WUNTRACED | WCONTINUED);
+      const bool stopped = changed > 0 && WIFSTOPPED(status);
+      const bool continued = changed > 0 && WIFCONTINUED(status);
+      if (stopped) process.stopped_at = Clock::now();
+      if (continued) process.stopped_at = kNever;
+      if (changed == 0 || stopped || continued || (changed < 0 && errno == EINTR)) {
         running = true;
         continue;
       }
-      processes_[i] = 0;
+      process.id = 0;
       const int rank = static_cast<int>(i);
-      if (!job_.rank(rank).ended.load(std::memory_order_acquire)) record_silent_end(rank, status);
+      if (job_.rank(rank).ended.load(std::memory_order_acquire)) continue;
+      record_end(job_, rank, state_of(process, status), silent_end(process, rank, status));
     }
     return running;
   }
 
-  void record_silent_end(int rank, int status) const {
-    const std::string who = "rank " + std::to_string(rank);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && killed_) {
-      record_end(job_, rank, RankOutcome::stopped,
-                 {false,
-                  ErrorKind::runtime,
-                  who + " was still at work 1 s after another rank had failed, and was killed",
-                  {}});
-    } else if (WIFSIGNALED(status)) {
-      record_end(
-          job_, rank, RankOutcome::killed,
-          {false, ErrorKind::runtime, who + " was killed by " + signal_text(WTERMSIG(status)), {}});
-    } else {
-      record_end(job_, rank, RankOutcome::killed,
-                 {false,
-                  ErrorKind::runtime,
-                  who + " ended with exit code " + std::to_string(WEXITSTATUS(status)) +
-                      " in the middle of its work",
-                  {}});
+  // A rank that nobody waits for may be stopped as long as one that is waited for, and a little
+  // longer, as those who wait know more.
+  void kill_stopped() {
+    for (Process& process : processes_) {
+      if (process.id == 0 || process.stopped_too_long || process.stopped_at == kNever) continue;
+      if (Clock::now() - process.stopped_at < timeout_ + kGrace) continue;
+      process.stopped_too_long = true;
+      kill(process.id, SIGKILL);
     }
+  }
+
+  // How a rank ended that did not say it itself.
+  RankOutcome::State state_of(const Process& process, int status) const {
+    const bool by_us = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && killed_;
+    return by_us && !process.stopped_too_long ? RankOutcome::stopped : RankOutcome::killed;
+  }
+
+  RankError silent_end(const Process& process, int rank, int status) const {
+    std::string what;
+    if (process.stopped_too_long) {
+      what = " was stopped by a signal, as SIGSTOP, and not continued; the timeout is " +
+             seconds_text(timeout_);
+    } else if (state_of(process, status) == RankOutcome::stopped) {
+      what = " was still at work 1 s after another rank had failed, and was killed";
+    } else if (WIFSIGNALED(status)) {
+      what = " was killed by " + signal_text(WTERMSIG(status));
+    } else {
+      what = " ended with exit code " + std::to_string(WEXITSTATUS(status)) +
+             " in the middle of its work";
+    }
+    return {false, ErrorKind::runtime, "rank " + std::to_string(rank) + what, {}};
   }
 
   bool some_failed() const {
@@ -163,7 +191,8 @@ class Children {
   }
 
   const JobRecord& job_;
-  std::vector<pid_t> processes_;  // by rank; 0: reaped
+  std::chrono::milliseconds timeout_;
+  std::vector<Process> processes_;  // by rank
   bool killed_ = false;
 };
 
@@ -174,7 +203,7 @@ std::vector<RankOutcome> launch_processes(const LaunchOptions& options,
   const JobRecord job(options.ranks);
   const std::string name = make_job_name();
   const Child child(options, function, job, name);
-  Children children(job);
+  Children children(job, options.communicator.timeout);
   const pid_t parent = getpid();
   // What is buffered now would be written by every child again.
   std::cout.flush();

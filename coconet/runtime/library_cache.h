@@ -1,30 +1,31 @@
 // Compiled libraries on disk by key. A stored file ends with a hash of itself, so damage is found
 // before it is loaded; files of other users are not trusted.
 //
-// Thread-safety and processes: any number may use one cache; files appear whole, by rename.
+// The cache is bounded: storing removes the libraries that were not used for longest, but none that
+// a process is using.
+//
+// Thread-safety and processes: any number may use one cache; files appear whole, by rename, and who
+// uses one holds a shared lock (flock) on it.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 
+#include "coconet/runtime/temporary_directory.h"
+
 namespace coconet::runtime {
 
-// A directory that is removed with all in it when the last owner goes.
-class TemporaryDirectory {
- public:
-  // Named <parent>/coconet-XXXXXX. Throws std::filesystem::filesystem_error.
-  explicit TemporaryDirectory(const std::filesystem::path& parent);
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory();
+struct CacheLimits {
+  std::uintmax_t bytes = std::uintmax_t{256} << 20;  // of all libraries: some 6,000
+  std::chrono::hours unused = std::chrono::hours(30 * 24);
+};
 
-  const std::filesystem::path& path() const { return path_; }
-  void keep() { keep_ = true; }
-
- private:
-  std::filesystem::path path_;
-  bool keep_ = false;
+struct StoredLibrary {
+  std::filesystem::path path;         // "": there is none
+  std::shared_ptr<const void> owner;  // while it lives the library stays where it is
 };
 
 class LibraryCache {
@@ -32,24 +33,33 @@ class LibraryCache {
   // $COCONET_CACHE, else $XDG_CACHE_HOME/coconet, else $HOME/.cache/coconet, else "".
   static std::filesystem::path default_directory();
 
-  explicit LibraryCache(std::filesystem::path directory) : directory_(std::move(directory)) {}
+  // "": no cache.
+  explicit LibraryCache(std::filesystem::path directory, CacheLimits limits = {})
+      : directory_(std::move(directory)), limits_(limits) {}
 
-  // The library's path, or "" if it is not there, damaged or another user's.
-  std::filesystem::path find(const std::string& key) const;
+  // Nothing if it is not there, damaged or another user's.
+  StoredLibrary find(const std::string& key) const;
 
   // A directory to compile in, on the cache's file system; in the system's temporary directory if
-  // the cache cannot be written. Removes those of the cache that are older than a day.
-  std::shared_ptr<TemporaryDirectory> work_directory() const;
+  // the cache cannot be written or its disk is full, then `note` says why. UserError(runtime) if
+  // neither can be. Removes abandoned ones of the cache.
+  std::shared_ptr<TemporaryDirectory> work_directory(std::string& note) const;
 
-  // Moves the library that was made in `work` into the cache; where that is impossible leaves it.
-  // Returns where it is.
-  std::filesystem::path store(const std::string& key, const std::filesystem::path& library) const;
+  // Moves the library that was made in `work` into the cache; where that is impossible leaves it
+  // there.
+  StoredLibrary store(const std::string& key, const std::filesystem::path& library,
+                      const std::shared_ptr<TemporaryDirectory>& work) const;
 
  private:
   std::filesystem::path path_of(const std::string& key) const { return directory_ / (key + ".so"); }
+  void shrink() const;
 
-  std::filesystem::path directory_;  // "": no cache
+  std::filesystem::path directory_;
+  CacheLimits limits_;
 };
+
+// "" if a few megabytes can be written there, else why not.
+std::string lack_of_room(const std::filesystem::path& directory);
 
 // The whole file; throws UserError(runtime) if it cannot be read.
 std::string read_file(const std::filesystem::path& path);

@@ -50,15 +50,9 @@ ucred credentials_of(const FileDescriptor& socket) {
   return out;
 }
 
-bool readable_before(const FileDescriptor& socket, Deadline deadline) {
-  for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd item{socket.number(), POLLIN, 0};
-    const int ready = poll(&item, 1, static_cast<int>(std::clamp<long long>(left, 0, 1 << 30)));
-    if (ready > 0) return true;
-    if (ready == 0) return false;
-    if (errno != EINTR) throw_system_error("cannot wait for a peer's message");
-  }
+bool is_readable_before(const FileDescriptor& socket, Deadline deadline) {
+  const FileDescriptor* const only[] = {&socket};
+  return readable_before(only, deadline).has_value();
 }
 
 }  // namespace
@@ -73,10 +67,29 @@ FileDescriptor listen_at(const std::string& name, int backlog) {
   return out;
 }
 
+std::optional<std::size_t> readable_before(std::span<const FileDescriptor* const> sockets,
+                                           Deadline deadline) {
+  std::vector<pollfd> items;
+  for (const FileDescriptor* socket : sockets) items.push_back({socket->number(), POLLIN, 0});
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    const int time = static_cast<int>(std::clamp<long long>(left, 0, 1 << 30));
+    const int ready = poll(items.data(), items.size(), time);
+    if (ready == 0) return std::nullopt;
+    if (ready < 0 && errno != EINTR) throw_system_error("cannot wait for a peer's message");
+    for (std::size_t i = 0; ready > 0 && i < items.size(); ++i) {
+      if (items[i].revents != 0) return i;
+    }
+  }
+}
+
 std::optional<FileDescriptor> accept_before(const FileDescriptor& listener, Deadline deadline) {
-  while (readable_before(listener, deadline)) {
+  while (is_readable_before(listener, deadline)) {
     FileDescriptor peer(accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC));
     if (peer.open() && credentials_of(peer).uid == geteuid()) return peer;
+    if (!peer.open() && errno != EINTR && errno != ECONNABORTED) {
+      throw_system_error("cannot take a rank's connection");
+    }
   }
   return std::nullopt;
 }
@@ -123,7 +136,7 @@ bool send_message(const FileDescriptor& socket, std::span<const std::byte> messa
 }
 
 std::optional<Message> receive_before(const FileDescriptor& socket, Deadline deadline) {
-  if (!readable_before(socket, deadline)) return std::nullopt;
+  if (!is_readable_before(socket, deadline)) return std::nullopt;
   Message out;
   out.bytes.resize(kMaxMessage);
   iovec part{out.bytes.data(), out.bytes.size()};

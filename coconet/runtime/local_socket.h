@@ -18,6 +18,11 @@ using Deadline = Clock::time_point;
 // UserError if the name is taken.
 FileDescriptor listen_at(const std::string& name, int backlog);
 
+// The first of the sockets from which something can be taken (a connection, a message, the news
+// that the peer is gone); nothing if there was none before the deadline.
+std::optional<std::size_t> readable_before(std::span<const FileDescriptor* const> sockets,
+                                           Deadline deadline);
+
 // A connection from a process of this user; nothing if none came before the deadline. Others are
 // turned away.
 std::optional<FileDescriptor> accept_before(const FileDescriptor& listener, Deadline deadline);

@@ -56,7 +56,8 @@ FileDescriptor make_segment_file(std::size_t bytes) {
   // Reserved now: a lack of memory is an error here and not a SIGBUS at the first write.
   const std::string what = "cannot reserve " + std::to_string(bytes) + " bytes of shared memory";
   if (ftruncate(file.number(), static_cast<off_t>(bytes)) != 0) throw_system_error(what);
-  const int error = posix_fallocate(file.number(), 0, static_cast<off_t>(bytes));
+  int error = EINTR;  // as of a process that was stopped meanwhile
+  while (error == EINTR) error = posix_fallocate(file.number(), 0, static_cast<off_t>(bytes));
   if (error != 0) throw_system_error(what, error);
   if (fcntl(file.number(), F_ADD_SEALS, kSeals) != 0) {
     throw_system_error("cannot seal the rank's shared memory");

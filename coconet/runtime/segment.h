@@ -43,6 +43,7 @@ struct SegmentHeader {
   // rank enters again only when all have entered, thus have read the entry before the last.
   alignas(128) EntryRecord entry[2];
   alignas(128) std::atomic<RankState> state;
+  std::atomic<std::int32_t> awaited;  // 1 + the rank that this one has waited for a while; 0: none
   StoredError error;
 };
 

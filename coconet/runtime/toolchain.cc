@@ -107,13 +107,28 @@ void add_headers(ContentHash& hash, const fs::path& directory) {
   }
 }
 
+// The compiler itself, or a part of it, as its driver tells.
+bool was_killed(const ProcessResult& result) {
+  const auto says = [&](const char* words) {
+    return result.output.find(words) != std::string::npos;
+  };
+  return result.signal != 0 || says("signal terminated program") || says("failed due to signal") ||
+         says("unable to execute command: Killed");
+}
+
 [[noreturn]] void report(const ProcessResult& result, const std::string& command,
-                         const fs::path& source) {
-  if (result.signal != 0) {
-    throw UserError(ErrorKind::runtime, "the compiler was killed by signal " +
-                                            std::to_string(result.signal) + ": " + command + "\n" +
-                                            result.output);
+                         TemporaryDirectory& work, const fs::path& source) {
+  if (const std::string lack = lack_of_room(work.path()); !lack.empty()) {
+    throw UserError(ErrorKind::runtime, "cannot compile in " + work.path().string() + ": " + lack);
   }
+  if (was_killed(result)) {
+    throw UserError(ErrorKind::runtime,
+                    "the compiler was killed" +
+                        (result.signal ? " by signal " + std::to_string(result.signal) : "") +
+                        ", as the kernel does when memory runs out: " + command + "\n" +
+                        result.output);
+  }
+  work.keep();
   throw InternalError("the generated source does not compile; it is kept as " + source.string() +
                       "\n" + command + "\n" + result.output);
 }
@@ -121,7 +136,8 @@ void add_headers(ContentHash& hash, const fs::path& directory) {
 }  // namespace
 
 Toolchain::Toolchain(const ToolchainOptions& options)
-    : cache_(options.cache_dir.empty() ? LibraryCache::default_directory() : options.cache_dir) {
+    : cache_(options.cache_dir.empty() ? LibraryCache::default_directory() : options.cache_dir,
+             options.cache_limits) {
   const fs::path include_dir = find_include_dir(options.include_dir);
   const Compiler compiler = find_compiler(options.compiler);
   command_ = compiler.words;
@@ -144,23 +160,21 @@ CompiledLibrary Toolchain::compile(const std::string& source) const {
   const auto start = std::chrono::steady_clock::now();
   CompiledLibrary out;
   const std::string key = ContentHash().add(identity_).add(source).hex();
-  out.path = cache_.find(key);
-  out.from_cache = !out.path.empty();
+  StoredLibrary stored = cache_.find(key);
+  out.from_cache = !stored.path.empty();
   if (!out.from_cache) {
-    const std::shared_ptr<TemporaryDirectory> work = cache_.work_directory();
+    const std::shared_ptr<TemporaryDirectory> work = cache_.work_directory(out.note);
     const fs::path text = work->path() / "module.cc";
     const fs::path library = work->path() / "module.so";
     write_file(text, source);
     std::vector<std::string> command = command_;
     command.insert(command.end(), {"-o", library.string(), text.string()});
-    const ProcessResult result = run_process(command);
-    if (!result.succeeded()) {
-      if (result.signal == 0) work->keep();
-      report(result, text_of(command), text);
-    }
-    out.path = cache_.store(key, library);
-    if (out.path == library) out.owner = work;
+    const ProcessResult result = work->run(command);
+    if (!result.succeeded()) report(result, text_of(command), *work, text);
+    stored = cache_.store(key, library, work);
   }
+  out.path = stored.path;
+  out.owner = stored.owner;
   out.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return out;

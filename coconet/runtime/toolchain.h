@@ -18,14 +18,16 @@ struct ToolchainOptions {
   std::string compiler;               // words; "": $CXX, the compiler of this build, g++, clang++
   std::filesystem::path include_dir;  // holds coconet/kernel; "": $COCONET_INCLUDE, the sources
   std::filesystem::path cache_dir;    // "": see LibraryCache::default_directory
+  CacheLimits cache_limits = {};
 };
 
 // A library, there as long as this object or a copy of it is.
 struct CompiledLibrary {
   std::filesystem::path path;
   bool from_cache = false;
-  double milliseconds = 0;                    // that compile() took
-  std::shared_ptr<TemporaryDirectory> owner;  // of the path, if it is not in the cache
+  double milliseconds = 0;            // that compile() took
+  std::shared_ptr<const void> owner;  // of the path
+  std::string note;                   // why it is not in the cache; "" if it is
 };
 
 // Thread-safe: several sources may be compiled at once.
@@ -36,7 +38,8 @@ class Toolchain {
   explicit Toolchain(const ToolchainOptions& options = {});
 
   // InternalError with the compiler's text and the path of the kept source, if the source does not
-  // compile; UserError(runtime) if the compiler was killed, or nothing can be written.
+  // compile; UserError(runtime) if the compiler was killed, or nothing can be written. What the
+  // compiler has started and written ends with this process, however that ends.
   CompiledLibrary compile(const std::string& source) const;
 
   // The command that compiles, without its files.

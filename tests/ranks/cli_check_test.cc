@@ -1,8 +1,8 @@
 // `coconet check`, `show` and `explain`.
 #include <gmock/gmock.h>
 
-#include "tests/ranks/tool.h"
 #include "tests/support/files.h"
+#include "tests/support/tool.h"
 
 namespace coconet::tests {
 namespace {

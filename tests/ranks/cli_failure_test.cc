@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/ranks/tool.h"
 #include "tests/support/files.h"
+#include "tests/support/tool.h"
 
 namespace coconet::tests {
 namespace {

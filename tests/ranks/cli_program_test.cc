@@ -1,8 +1,8 @@
 // Programs that use the language in unusual ways, each compiled, run and verified.
 #include <gmock/gmock.h>
 
-#include "tests/ranks/tool.h"
 #include "tests/support/files.h"
+#include "tests/support/tool.h"
 
 namespace coconet::tests {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "coconet/io/npy.h"
 #include "coconet/io/safetensors.h"
-#include "tests/ranks/tool.h"
 #include "tests/support/files.h"
+#include "tests/support/tool.h"
 
 namespace coconet::tests {
 namespace {

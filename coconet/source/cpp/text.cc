@@ -102,7 +102,7 @@ std::string as_comment(const std::string& text, const std::string& indent) {
     std::size_t end = text.find('\n', begin);
     if (end == std::string::npos) end = text.size();
     std::string line = text.substr(begin, end - begin);
-    if (!line.empty() && line.back() == '\\') line += ' ';  // would continue the comment
+    if (!line.empty() && line.back() == '\\') line += '.';  // would continue the comment
     out += indent + "//" + (line.empty() ? "" : " ") + line + "\n";
     begin = end + 1;
   }

@@ -30,7 +30,8 @@ TEST(Subprocess, AProgramThatIsNotThere) {
 }
 
 TEST(Subprocess, ATimeoutKills) {
-  EXPECT_THROW(run_process({"sleep", "60"}, std::chrono::milliseconds(100)), UserError);
+  EXPECT_THROW(run_process({"sleep", "60"}, {.timeout = std::chrono::milliseconds(100)}),
+               UserError);
 }
 
 }  // namespace

@@ -25,12 +25,15 @@ ToolResult run_tool(std::string_view words, const std::string& cache);
 // The tool at work, in a process group of its own.
 class RunningTool {
  public:
-  explicit RunningTool(std::string_view words, const std::string& cache = COCONET_TEST_CACHE);
+  explicit RunningTool(std::string_view words);
+  RunningTool(std::string_view words, const std::string& cache);
   RunningTool(const RunningTool&) = delete;
   RunningTool& operator=(const RunningTool&) = delete;
   ~RunningTool();  // kills it and its ranks
 
   pid_t process() const { return process_; }
+  // The ranks that there are now, in the order of their numbers.
+  std::vector<pid_t> ranks() const;
   // Waits until it has at least `count` children that are ranks at work, and names them.
   std::vector<pid_t> wait_for_ranks(std::size_t count) const;
   ToolResult wait();

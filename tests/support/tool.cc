@@ -1,4 +1,4 @@
-#include "tests/ranks/tool.h"
+#include "tests/support/tool.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -70,6 +70,8 @@ bool is_rank(pid_t process, pid_t parent) {
 
 }  // namespace
 
+RunningTool::RunningTool(std::string_view words) : RunningTool(words, COCONET_TEST_CACHE) {}
+
 RunningTool::RunningTool(std::string_view words, const std::string& cache)
     : start_(std::chrono::steady_clock::now()) {
   const std::vector<std::string> command = words_of(words);
@@ -89,16 +91,21 @@ RunningTool::~RunningTool() {
   close(err_);
 }
 
+std::vector<pid_t> RunningTool::ranks() const {
+  std::vector<pid_t> out;
+  for (pid_t child : children_of(process_)) {
+    if (is_rank(child, process_)) out.push_back(child);
+  }
+  return out;
+}
+
 std::vector<pid_t> RunningTool::wait_for_ranks(std::size_t count) const {
   for (int i = 0; i < 12000; ++i) {  // the compiler comes first
-    std::vector<pid_t> ranks;
-    for (pid_t child : children_of(process_)) {
-      if (is_rank(child, process_)) ranks.push_back(child);
-    }
-    if (ranks.size() >= count) {
+    const std::vector<pid_t> found = ranks();
+    if (found.size() >= count) {
       // Joined and in the middle of their calls.
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
-      return ranks;
+      return found;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

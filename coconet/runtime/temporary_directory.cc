@@ -1,0 +1,98 @@
+#include "coconet/runtime/temporary_directory.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <string_view>
+
+#include "coconet/base/error.h"
+
+namespace coconet::runtime {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Hidden and long, so that no directory of the user's has such a name: it would be removed.
+constexpr std::string_view kPrefix = ".coconet-work-";
+constexpr std::string_view kUnique = "XXXXXX";
+
+// $1: the directory. What runs there may be in the middle of making a file.
+constexpr const char* kGuard =
+    "trap '' TERM; read -r end; kill -TERM 0; "
+    "rm -rf -- \"$1\" 2>/dev/null || { sleep 1; rm -rf -- \"$1\"; }";
+
+bool is_work_directory(const fs::path& path) {
+  const std::string name = path.filename().string();
+  struct stat status {};
+  return name.starts_with(kPrefix) && name.size() == kPrefix.size() + kUnique.size() &&
+         lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
+}
+
+}  // namespace
+
+TemporaryDirectory::TemporaryDirectory(const fs::path& parent) {
+  std::string name = (parent / (std::string(kPrefix) + std::string(kUnique))).string();
+  if (mkdtemp(name.data()) == nullptr) {
+    throw fs::filesystem_error("cannot make a temporary directory", parent,
+                               std::error_code(errno, std::generic_category()));
+  }
+  path_ = name;
+  start_guard();
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  if (!keep_) fs::remove_all(path_, ignored);
+  stop_guard();
+}
+
+void TemporaryDirectory::keep() {
+  keep_ = true;
+  stop_guard();
+}
+
+ProcessResult TemporaryDirectory::run(const std::vector<std::string>& command) const {
+  ProcessOptions options;
+  options.variables = {"TMPDIR=" + fs::absolute(path_).string(), "LC_ALL=C"};
+  options.group = guard_;
+  return run_process(command, options);
+}
+
+void TemporaryDirectory::start_guard() {
+  try {
+    Pipe pipe = make_pipe();
+    const std::string path = fs::absolute(path_).string();
+    guard_ = start_process({"sh", "-c", kGuard, "coconet-guard", path},
+                           {.input = pipe.reader.number(), .group = 0});
+    alive_ = std::move(pipe.writer);
+  } catch (const UserError&) {
+    // Without a shell a killed process leaves its directory, for a day.
+  }
+}
+
+void TemporaryDirectory::stop_guard() {
+  if (guard_ == 0) return;
+  kill(-guard_, SIGKILL);
+  while (waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  guard_ = 0;
+  alive_.close();
+}
+
+void remove_abandoned(const fs::path& parent) {
+  const auto limit = fs::file_time_type::clock::now() - std::chrono::hours(24);
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(parent, error)) {
+    if (!is_work_directory(entry.path())) continue;
+    std::error_code gone;  // another process may remove it first
+    const auto changed = fs::last_write_time(entry.path(), gone);
+    if (!gone && changed < limit) fs::remove_all(entry.path(), gone);
+  }
+}
+
+}  // namespace coconet::runtime

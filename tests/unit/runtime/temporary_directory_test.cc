@@ -1,0 +1,91 @@
+#include "coconet/runtime/temporary_directory.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "tests/support/files.h"
+
+namespace coconet::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TemporaryFolder;
+
+bool comes_true_soon(const std::function<bool()>& holds) {
+  for (int i = 0; i < 1000; ++i) {
+    if (holds()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+bool runs(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string id, name, state;
+  return file >> id >> name >> state && state != "Z" && state != "X";
+}
+
+TEST(TemporaryDirectory, IsGoneWithAllInIt) {
+  const TemporaryFolder folder;
+  {
+    const TemporaryDirectory directory(folder.path(""));
+    test::write_text((directory.path() / "file").string(), "x");
+    const ProcessResult result = directory.run({"sh", "-c", "echo $TMPDIR; echo $LC_ALL"});
+    EXPECT_EQ(result.output, directory.path().string() + "\nC\n");
+  }
+  EXPECT_THAT(folder.names(), testing::IsEmpty());
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+}
+
+TEST(TemporaryDirectory, IsKeptIfWanted) {
+  const TemporaryFolder folder;
+  TemporaryDirectory(folder.path("")).keep();
+  EXPECT_EQ(folder.names().size(), 1u);
+}
+
+// A process that is killed while a program runs in its directory, which has started another.
+TEST(TemporaryDirectory, ProcessKilledLeavesNothing) {
+  for (const int number : {SIGKILL, SIGTERM, SIGINT}) {
+    const TemporaryFolder folder;
+    const pid_t owner = fork();
+    if (owner == 0) {
+      const TemporaryDirectory directory(folder.path(""));
+      directory.run({"sh", "-c", "sleep 300 & echo $! > \"$TMPDIR/../id\"; wait"});
+      _exit(1);
+    }
+    pid_t sleeper = 0;
+    ASSERT_TRUE(comes_true_soon([&] { return bool(std::ifstream(folder.path("id")) >> sleeper); }));
+    EXPECT_TRUE(runs(sleeper));
+    EXPECT_EQ(folder.names().size(), 2u);
+    kill(owner, number);
+    int status = 0;
+    ASSERT_EQ(waitpid(owner, &status, 0), owner);
+    EXPECT_EQ(WTERMSIG(status), number);
+    EXPECT_TRUE(comes_true_soon([&] { return !runs(sleeper); })) << number;
+    EXPECT_TRUE(comes_true_soon([&] { return folder.names().size() == 1; })) << number;
+  }
+}
+
+TEST(TemporaryDirectory, OnlyAbandonedOnesAreRemoved) {
+  const TemporaryFolder folder;
+  const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(25);
+  for (const char* name : {".coconet-work-aaaaaa", ".coconet-work-aaaaaaa", "coconet-aaaaaa"}) {
+    fs::create_directories(folder.path(name) + "/inside");
+    fs::last_write_time(folder.path(name), long_ago);
+  }
+  test::write_text(folder.path(".coconet-work-bbbbbb"), "a file");
+  fs::last_write_time(folder.path(".coconet-work-bbbbbb"), long_ago);
+  fs::create_directories(folder.path(".coconet-work-cccccc"));
+  remove_abandoned(folder.path(""));
+  EXPECT_THAT(folder.names(), testing::ElementsAre(".coconet-work-aaaaaaa", ".coconet-work-bbbbbb",
+                                                   ".coconet-work-cccccc", "coconet-aaaaaa"));
+}
+
+}  // namespace
+}  // namespace coconet::runtime
