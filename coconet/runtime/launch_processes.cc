@@ -99,8 +99,8 @@ class Children {
     auto nap = std::chrono::microseconds(50);
     Clock::time_point failed_at = kNever;
     while (reap()) {
-      kill_stopped();
       if (some_failed() && failed_at == kNever) failed_at = Clock::now();
+      if (failed_at == kNever) kill_stopped();
       if (!killed_ && failed_at != kNever && Clock::now() - failed_at > kGrace) kill_all();
       std::this_thread::sleep_for(nap);
       nap = std::min(nap * 2, std::chrono::microseconds(1000));

@@ -80,6 +80,28 @@ TEST(CliFailureProcess, RanksEndWithTheirParent) {
   }
 }
 
+// Some parents have their children ignore it.
+TEST(CliFailureProcess, AnIgnoredSigchldHidesNoEnd) {
+  signal(SIGCHLD, SIG_IGN);
+  RunningTool tool(kLong);
+  signal(SIGCHLD, SIG_DFL);
+  const std::vector<pid_t> ranks = tool.wait_for_ranks(3);
+  kill(ranks[2], SIGKILL);
+  const ToolResult result = tool.wait();
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("error: rank 2 was killed by signal 9"));
+}
+
+// A shell's background job: a Ctrl-C is not for it.
+TEST(CliFailureProcess, AnIgnoredInterruptIsIgnoredByRanks) {
+  signal(SIGINT, SIG_IGN);
+  RunningTool tool("run examples/sgd.coco --ranks 2 --dim N=3001 --repeat 5000");
+  signal(SIGINT, SIG_DFL);
+  tool.wait_for_ranks(2);
+  kill(-tool.process(), SIGINT);
+  EXPECT_EQ(tool.wait().exit_code, 0);
+}
+
 TEST(CliFailure, AFolderThatCannotBeMadeIsNamed) {
   const TemporaryFolder folder;
   test::write_text(folder.path("file"), "");
@@ -106,6 +128,8 @@ TEST(CliFailure, ACacheThatCannotBeWrittenCostsTimeOnly) {
       run_tool("run " + folder.path("program.coco") + " --ranks 2 --dim N=5 --verify",
                folder.path("file") + "/cache");
   EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("warning: the cache "), HasSubstr("Not a directory"),
+                                HasSubstr("going on without it")));
 }
 
 TEST(CliFailure, TooMuchMemoryIsARuntimeError) {

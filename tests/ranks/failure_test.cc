@@ -221,6 +221,75 @@ TEST(Failure, ProcessStoppedTimesOut) {
   EXPECT_FALSE(has_children());
 }
 
+// Nobody waits for it.
+TEST(Failure, ProcessStoppedAloneTimesOut) {
+  runtime::LaunchOptions options = test_launch(1, RankKind::process);
+  options.communicator.timeout = milliseconds(200);
+  const Timer timer;
+  EXPECT_EQ(message_of(options, [](Communicator&) { raise(SIGSTOP); }),
+            "rank 0 was stopped by a signal, as SIGSTOP, and not continued; the timeout is 0.2 s");
+  EXPECT_LT(timer.seconds(), 4);
+  EXPECT_FALSE(has_children());
+}
+
+// Ctrl-Z and fg: the time in which a rank was itself stopped is none that it has waited.
+TEST(Failure, ProcessStoppedAndContinuedGoesOn) {
+  runtime::LaunchOptions options = test_launch(2, RankKind::process);
+  options.communicator.timeout = milliseconds(1000);
+  const runtime::SharedBytes ids(2 * sizeof(pid_t));
+  EXPECT_EQ(message_of(options,
+                       [&](Communicator& c) {
+                         ids.as<pid_t>()[static_cast<std::size_t>(c.rank())] = getpid();
+                         c.barrier("both known");
+                         if (c.rank() == 1) {
+                           std::this_thread::sleep_for(milliseconds(100));
+                           kill(ids.as<pid_t>()[0], SIGSTOP);
+                           std::this_thread::sleep_for(milliseconds(1500));
+                           kill(ids.as<pid_t>()[0], SIGCONT);
+                           std::this_thread::sleep_for(milliseconds(100));
+                         }
+                         c.barrier("end");
+                       }),
+            "no error");
+}
+
+TEST(Failure, TheEndOfAChainOfWaitingRanksIsNamed) {
+  runtime::LaunchOptions options = test_launch(3, RankKind::thread);
+  std::string warning;
+  options.communicator.warn_after = milliseconds(300);
+  options.communicator.warn = [&](const std::string& text) {
+    if (text.starts_with("rank 0 ")) warning = text;
+  };
+  EXPECT_EQ(message_of(options,
+                       [](Communicator& c) {
+                         const kernel::Call call = c.enter_call(1);
+                         // Rank 2 is late, rank 1 waits for it, rank 0 for rank 1.
+                         if (c.rank() == 2) std::this_thread::sleep_for(milliseconds(900));
+                         if (c.rank() < 2) kernel::wait(call, c.rank() + 1, 1, 1, 0);
+                         kernel::signal(call, 1);
+                         c.leave_call(1);
+                       }),
+            "no error");
+  EXPECT_THAT(warning, AllOf(HasSubstr("for rank 1 to finish tick 1"),
+                             HasSubstr("; that waits for rank 2 (it has finished tick 0)")));
+}
+
+TEST(Failure, AKilledRankGoesBeforeOnesThatFailedEarlier) {
+  using runtime::RankOutcome;
+  const auto error = [](const char* text) {
+    return runtime::RankError{false, ErrorKind::runtime, text, {}};
+  };
+  const std::vector<RankOutcome> outcomes = {{RankOutcome::failed, error("rank 1 died"), 0},
+                                             {RankOutcome::killed, error("rank 1 was killed"), 2},
+                                             {RankOutcome::stopped, error("stopped"), 1}};
+  try {
+    runtime::raise_failed_rank(outcomes);
+    FAIL() << "nothing raised";
+  } catch (const UserError& raised) {
+    EXPECT_EQ(raised.message(), "rank 1 was killed");
+  }
+}
+
 TEST(Failure, ProcessesLeaveNothingBehind) {
   const int before = open_descriptors();
   for (int i = 0; i < 3; ++i) {

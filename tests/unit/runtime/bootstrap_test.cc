@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "coconet/base/error.h"
+#include "coconet/runtime/local_socket.h"
 #include "tests/support/spawn.h"
 
 namespace coconet::runtime {
@@ -67,6 +68,24 @@ TEST(Bootstrap, WhoDidNotComeIsNamedToAll) {
   for (JoinOptions& rank : ranks) rank.timeout = milliseconds(500);
   ranks.erase(ranks.begin() + 2);
   EXPECT_THAT(join_all(ranks), testing::Each(HasSubstr("rank 2 did not join within 0.5 s")));
+}
+
+// As of a process that was stopped between the two.
+TEST(Bootstrap, OneThatConnectsAndSaysNothingDelaysNobodyElse) {
+  auto ranks = job(3);
+  for (JoinOptions& rank : ranks) rank.timeout = milliseconds(500);
+  std::future<std::string> first = std::async(std::launch::async, failure, ranks[0]);
+  const auto silent = connect_before(ranks[0].job, Clock::now() + std::chrono::milliseconds(400));
+  ASSERT_TRUE(silent);
+  EXPECT_THAT(failure(ranks[2]), HasSubstr("rank 1 did not join within 0.5 s"));
+  EXPECT_THAT(first.get(), HasSubstr("rank 1 did not join within 0.5 s"));
+}
+
+TEST(Bootstrap, OneThatDiesAsItJoinsIsTold) {
+  const auto ranks = job(3);
+  std::future<std::string> first = std::async(std::launch::async, failure, ranks[0]);
+  connect_before(ranks[0].job, Clock::now() + std::chrono::seconds(4));
+  EXPECT_EQ(first.get(), "one of ranks 1, 2 died as it joined");
 }
 
 TEST(Bootstrap, RankZeroDoesNotCome) {
