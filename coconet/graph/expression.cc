@@ -138,7 +138,8 @@ class Writer {
     write_attributes(node.op);
     out_ += ")";
     const AxisList axes = axes_of(node.op);
-    if (!axes.empty()) out_ += text_of_axes(graph_.mesh(), axes);
+    const bool argument = std::holds_alternative<Shift>(node.op);
+    if (!axes.empty() && !argument) out_ += text_of_axes(graph_.mesh(), axes);
   }
 
   // What stands after the operands of a call.
@@ -177,7 +178,12 @@ class Writer {
                           },
                           [&](const Shard& o) { out_ += ", " + o.slice.text(); },
                           [&](const RootOf& o) { number(o.root); },
-                          [&](const AsPartial& o) { fold(o.fold); }},
+                          [&](const AsPartial& o) { fold(o.fold); },
+                          [&](const Shift& o) {
+                            out_ += ", " + graph_.mesh().axes[o.axes.at(0)];
+                            number(o.by);
+                            out_ += o.wrap ? ", wrap" : "";
+                          }},
                op);
   }
 

@@ -74,7 +74,8 @@ TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& m
                  [&](const Broadcast& o) { return rules::broadcast(call, o); },
                  [&](const Shard& o) { return rules::shard(call, o); },
                  [&](const RootOf& o) { return rules::root_of(call, o); },
-                 [&](const AsPartial& o) { return rules::as_partial(call, o); }},
+                 [&](const AsPartial& o) { return rules::as_partial(call, o); },
+                 [&](const Shift&) { return rules::shift(call); }},
       op);
 }
 

@@ -206,6 +206,26 @@ TensorType as_partial(const Call& call, const AsPartial& op) {
   return placed(call, Partial{op.fold});
 }
 
+TensorType shift(const Call& call) {
+  check_axes(call);
+  const AxisList axes = axes_of(call.op);
+  check(axes.size() == 1, "a shift is along one axis");
+  const Placement& found = call.at(0, axes[0]);
+  if (std::holds_alternative<Replicated>(found) || std::holds_alternative<Local>(found)) {
+    return placed(call, Local{});
+  }
+  std::string legal = "all_gather(x) over it first";
+  if (std::holds_alternative<Rooted>(found)) legal = "broadcast(x) over it first";
+  if (const Partial* partial = std::get_if<Partial>(&found)) {
+    legal = "all_reduce(x, " + std::string(name_of(partial->fold)) + ") over it first";
+  }
+  refuse(call,
+         call.on(axes[0]) + " the operand is " + text_of(found) +
+             "; needed: replicated or local there, a whole value to hand on (other axes keep "
+             "their placement)",
+         legal);
+}
+
 TensorType update(const Call& call) {
   need_operands(call, 2);
   const TensorType& storage = call.operands[0];

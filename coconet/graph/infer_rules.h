@@ -53,5 +53,6 @@ TensorType broadcast(const Call& call, const Broadcast& op);
 TensorType shard(const Call& call, const Shard& op);
 TensorType root_of(const Call& call, const RootOf& op);
 TensorType as_partial(const Call& call, const AsPartial& op);
+TensorType shift(const Call& call);
 
 }  // namespace coconet::rules

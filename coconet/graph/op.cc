@@ -115,7 +115,8 @@ std::string_view name_of(const Op& op) {
                                [](const Broadcast&) -> Name { return "broadcast"; },
                                [](const Shard&) -> Name { return "shard"; },
                                [](const RootOf&) -> Name { return "root"; },
-                               [](const AsPartial&) -> Name { return "as_partial"; }},
+                               [](const AsPartial&) -> Name { return "as_partial"; },
+                               [](const Shift&) -> Name { return "shift"; }},
                     op);
 }
 
@@ -127,7 +128,7 @@ bool is_literal(const Op& op) {
 bool is_communication(const Op& op) {
   return std::holds_alternative<AllReduce>(op) || std::holds_alternative<ReduceScatter>(op) ||
          std::holds_alternative<AllGather>(op) || std::holds_alternative<ReduceTo>(op) ||
-         std::holds_alternative<Broadcast>(op);
+         std::holds_alternative<Broadcast>(op) || std::holds_alternative<Shift>(op);
 }
 
 AxisList axes_of(const Op& op) {

@@ -192,9 +192,18 @@ struct AsPartial {
   friend bool operator==(const AsPartial&, const AsPartial&) = default;
 };
 
+// Each rank's value to the rank `by` further on the one axis, around its end if `wrap`; ranks that
+// none sends to get zeros. Written `shift(x, axis, by [, wrap])`.
+struct Shift {
+  int by = 1;
+  bool wrap = false;
+  AxisList axes;
+  friend bool operator==(const Shift&, const Shift&) = default;
+};
+
 using Op = std::variant<Input, Constant, AxisSize, DimSize, Pointwise, Cast, Dropout, Matmul,
                         Reduce, Norm, LayerNorm, BlockReduce, FoldBlocks, Update, AllReduce,
-                        ReduceScatter, AllGather, ReduceTo, Broadcast, Shard, RootOf, AsPartial>;
+                        ReduceScatter, AllGather, ReduceTo, Broadcast, Shard, RootOf, AsPartial, Shift>;
 
 // The word a program writes for it: "add", "all_reduce", "input", ...
 std::string_view name_of(const Op& op);

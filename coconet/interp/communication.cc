@@ -110,4 +110,14 @@ Pieces evaluate_as_partial(const Evaluation& e, const AsPartial& op) {
   return out;
 }
 
+// A source and its receiver have the same coordinates on all other axes, so the same piece.
+Pieces evaluate_shift(const Evaluation& e, const Shift& op) {
+  Pieces out(e.ranks());
+  for (int rank = 0; rank < e.ranks(); ++rank) {
+    const auto source = e.setting.mesh.shifted(rank, op.axes[0], -std::int64_t{op.by}, op.wrap);
+    out[rank] = source ? e.input(0, *source) : Bytes(e.input(0, rank).size());
+  }
+  return out;
+}
+
 }  // namespace coconet::interp

@@ -99,6 +99,7 @@ Pieces evaluate(const Graph& graph, NodeId id, const std::vector<const Pieces*>&
           [&](const Shard&) { return evaluate_keep(e); },
           [&](const RootOf&) { return evaluate_keep(e); },
           [&](const AsPartial& op) { return evaluate_as_partial(e, op); },
+          [&](const Shift& op) { return evaluate_shift(e, op); },
       },
       graph.node(id).op);
 }

@@ -48,5 +48,6 @@ Pieces evaluate_broadcast(const Evaluation& e, const Broadcast& op);
 // shard and root: each rank keeps of its own piece what the result's type says.
 Pieces evaluate_keep(const Evaluation& e);
 Pieces evaluate_as_partial(const Evaluation& e, const AsPartial& op);
+Pieces evaluate_shift(const Evaluation& e, const Shift& op);
 
 }  // namespace coconet::interp

@@ -27,12 +27,16 @@ std::vector<Access> of_kernel(const Plan& plan, const Kernel& kernel) {
     const Level level = kernel.statements[store.value.index].level;
     const bool piece =
         level == Level::run || plan.buffer(store.buffer).type.shape == kernel.space.shape;
-    out.push_back({store.buffer, true, store.all.value_or(AxisList{}), piece});
+    out.push_back({store.buffer, true, reach_of(store), piece});
   }
   return out;
 }
 
 }  // namespace
+
+AxisList reach_of(const Store& store) {
+  return store.to ? store.to->axes : store.all.value_or(AxisList{});
+}
 
 std::vector<Access> accesses_of(const Plan& plan, const Launch& launch) {
   return std::visit(Overloaded{

@@ -148,6 +148,16 @@ std::int64_t BoundPlan::tick(LaunchId launch, int chunk) const {
   return turn->tick;
 }
 
+std::vector<int> receivers(const BoundPlan& bound, const Shift& shift, int rank) {
+  const std::int64_t by = shift.by;
+  const auto to = bound.mesh.shifted(rank, shift.axes[0], by, shift.wrap);
+  const auto from = bound.mesh.shifted(rank, shift.axes[0], -by, shift.wrap);
+  std::vector<int> out;
+  if (to) out.push_back(*to);
+  if (!from) out.push_back(rank);
+  return out;
+}
+
 bool works_on_slice(const Plan& plan, LaunchId launch) {
   const int group = plan.launch(launch).overlap;
   return group >= 0 && cut_as(chunked_type(plan, launch), plan.overlaps[group]);

@@ -63,6 +63,10 @@ BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
 BoundPlan bind(Plan&&, const Sizes&, const MeshSizes&,
                const std::vector<std::int64_t>& = {}) = delete;
 
+// Whose buffer `rank` writes in a shift: that of the rank it sends to, and its own (zeros) if none
+// sends to it.
+std::vector<int> receivers(const BoundPlan& bound, const Shift& shift, int rank);
+
 // Whether the launch works on the rows of its own slice (its chunked_type is cut as the group cuts)
 // or on those of every owner of a whole tensor.
 bool works_on_slice(const Plan& plan, LaunchId launch);

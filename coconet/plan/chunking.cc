@@ -15,7 +15,8 @@ AxisList owners_of(const Graph& graph, const Unit& unit) {
     for (NodeId id : member.nodes) {
       const Node& node = graph.node(id);
       const bool blocks = !node.type.shape.empty() && node.type.shape.front().is_blocks();
-      for (int axis : blocks ? AxisList{} : axes_of(node.op)) {
+      const bool sends = std::holds_alternative<Shift>(node.op);  // whole slices, to another rank
+      for (int axis : blocks || sends ? AxisList{} : axes_of(node.op)) {
         if (std::find(out.begin(), out.end(), axis) == out.end()) out.push_back(axis);
       }
     }

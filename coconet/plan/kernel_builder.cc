@@ -244,12 +244,13 @@ ValueId KernelBuilder::computed(NodeId id) {
           [&](const Input& op) { return refuse(op); },
           [&](const Matmul& op) { return refuse(op); },
           [&](const BlockReduce& op) { return refuse(op); },
+          [&](const Shift& op) { return refuse(op); },
       },
       node.op);
 }
 
 void KernelBuilder::store(ValueId value, BufferId buffer, std::optional<AxisList> all) {
-  kernel_.stores.push_back({value, buffer, std::move(all)});
+  store(Store{value, buffer, std::move(all)});
 }
 
 Kernel KernelBuilder::finish() {

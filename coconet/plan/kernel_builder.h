@@ -28,6 +28,7 @@ class KernelBuilder {
   ValueId value(NodeId id);             // at the visited element
   ValueId block_sum(NodeId reduction);  // of a BlockReduce, Norm or tensor-wide Reduce: the run's
   void store(ValueId value, BufferId buffer, std::optional<AxisList> all = std::nullopt);
+  void store(const Store& store) { kernel_.stores.push_back(store); }
   bool empty() const { return kernel_.stores.empty(); }
   const TensorType& space() const { return kernel_.space; }
   const Kernel& kernel() const { return kernel_; }

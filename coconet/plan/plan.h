@@ -90,13 +90,17 @@ struct Statement {
   NodeId origin;  // the graph node it computes a part of
 };
 
-// Writes a value to this rank's `buffer` or, with `all`, to that of every rank of these axes, at
-// the visited element, run or (call level) once; a scalar that is rooted elsewhere is not written.
+// Writes a value to this rank's `buffer`, at the visited element, run or (call level) once; a scalar
+// that is rooted elsewhere is not written. With `all`, to the buffer of every rank of these axes;
+// with `to`, to that of the rank that the shift sends to, and zeros to this rank's if none sends.
 struct Store {
   ValueId value;
   BufferId buffer;
-  std::optional<AxisList> all;
+  std::optional<AxisList> all = {};
+  std::optional<Shift> to = {};
 };
+// The axes over which a store reaches other ranks; empty for this rank's buffer alone.
+AxisList reach_of(const Store& store);
 
 // What ends a run: only the piece; the row (last dim); the block of kBlock elements of the global
 // flat index.

@@ -124,8 +124,14 @@ class Printer {
     for (const Store& store : kernel.stores) {
       out_ += "    " + name(store.buffer) + " <- " + value_text(store.value);
       if (store.all) out_ += " to all ranks of " + axes_text(mesh_, *store.all);
+      if (store.to) out_ += " to " + receiver_text(*store.to);
       out_ += "\n";
     }
+  }
+
+  std::string receiver_text(const Shift& shift) const {
+    return "the rank " + std::to_string(shift.by) + " further on " + mesh_.axes[shift.axes[0]] +
+           (shift.wrap ? ", around its end" : ", zeros where none sends");
   }
 
   std::string compute_text(const Compute& compute, const Statement& statement) const {

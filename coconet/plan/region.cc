@@ -111,10 +111,11 @@ class RegionLowering {
         }
         return type;
       }
-      if (std::holds_alternative<AllGather>(node.op) && !node.type.shape.front().is_blocks()) {
-        gathered = &graph_.node(node.inputs[0]).type;
-      }
-      const bool inner = std::holds_alternative<AllGather>(node.op) ||
+      const bool sends = std::holds_alternative<Shift>(node.op);
+      const bool gathers =
+          std::holds_alternative<AllGather>(node.op) && !node.type.shape.front().is_blocks();
+      if (sends || gathers) gathered = &graph_.node(node.inputs[0]).type;
+      const bool inner = sends || std::holds_alternative<AllGather>(node.op) ||
                          std::holds_alternative<BlockReduce>(node.op) || is_tensor_wide(node.op);
       const bool row = std::holds_alternative<Reduce>(node.op);
       const TensorType* type = inner || row ? &graph_.node(node.inputs[0]).type : &node.type;
@@ -179,6 +180,10 @@ class RegionLowering {
           region_[from.index] && std::holds_alternative<BlockReduce>(graph_.node(from).op);
       const ValueId value = blocks ? builder.block_sum(from) : builder.value(from);
       builder.store(value, storage_.buffer(id), gather->axes);
+      return;
+    }
+    if (const auto* shift = std::get_if<Shift>(&node.op)) {
+      builder.store({builder.value(node.inputs[0]), storage_.buffer(id), {}, *shift});
       return;
     }
     if (!read_outside(id) && !read_in_later_phase(id) && !stored_by_update(id) &&

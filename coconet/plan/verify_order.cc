@@ -173,7 +173,7 @@ class OrderVerifier {
     }
     for (const Store& store : kernel.stores) {
       const Level level = kernel.statements[store.value.index].level;
-      for (int owner : owners(rank, store.all.has_value(), store.all.value_or(AxisList{}))) {
+      for (int owner : written_by(rank, store)) {
         for_each_place(visit, level, [&](const Coordinates& at) {
           write(store.buffer, owner, place(store.buffer, owner, level, at));
         });
@@ -183,6 +183,12 @@ class OrderVerifier {
 
   std::vector<int> owners(int rank, bool peers, const AxisList& axes) const {
     return peers ? bound_.mesh.group(rank, axes) : std::vector<int>{rank};
+  }
+
+  // Whose buffer the store writes.
+  std::vector<int> written_by(int rank, const Store& store) const {
+    if (!store.to) return owners(rank, store.all.has_value(), store.all.value_or(AxisList{}));
+    return receivers(bound_, *store.to, rank);
   }
 
   void verify_exit(int rank, const Clock& clock) {

@@ -167,7 +167,7 @@ Value Assembler::call(const Signature& function, std::span<const Argument> argum
   if (Dropout* dropout = std::get_if<Dropout>(&op)) {
     number_site(*dropout, !std::holds_alternative<std::monostate>(attributes[0]), where);
   }
-  if (has_axes(op)) {
+  if (has_axes(op) && (axes || axes_of(op).empty())) {
     const NodeId operand = node_of(operands[0], "the operand of " + shown(op), where);
     try {
       set_axes(op, axes ? *axes : only_axes_for(op, builder_.type(operand), mesh()));

@@ -25,6 +25,9 @@ std::string needed_of(const FunctionParameter& parameter) {
     case Role::integer: return "an integer";
     case Role::dims: return "dims in brackets, as [0] or [0,1]";
     case Role::extent: return "an axis of the mesh or a product of dims";
+    case Role::axis: return "an axis of the mesh";
+    case Role::offset: return "an integer of either sign";
+    case Role::word: return "the word `" + std::string(parameter.name) + "`";
   }
   throw InternalError("a Role outside its enumerators");
 }
@@ -130,7 +133,9 @@ Value ExpressionReader::read_call(const Expr& expr) {
   std::optional<AxisList> axes;
   if (expr.axes) {
     if (!function->takes_axes) {
-      refuse(expr.place, "`" + expr.text + "` takes no `@` axes; it moves nothing between ranks");
+      refuse(expr.place, "`" + expr.text + "` takes no `@` axes" +
+                               (expr.text == "shift" ? "; its axis is an argument"
+                                                     : "; it moves nothing between ranks"));
     }
     axes = types_.axes(*expr.axes);
     std::sort(axes->begin(), axes->end());
@@ -201,6 +206,10 @@ Assembler::Argument ExpressionReader::argument(const Signature& function,
   const Expr& expr = tree_.at(id);
   const std::string needed = "the argument `" + std::string(parameter.name) + "` of `" +
                              std::string(function.name) + "` is " + needed_of(parameter);
+  if (parameter.role == Role::word) {
+    if (expr.kind == ExprKind::name && expr.text == parameter.name) return std::int64_t{1};
+    refuse(expr.place, needed + found_text(expr));
+  }
   if (parameter.role != Role::value) return attribute(parameter.role, expr, needed);
   const bool value = expr.kind != ExprKind::fold && expr.kind != ExprKind::slice &&
                      expr.kind != ExprKind::dims && expr.kind != ExprKind::keyword;
@@ -225,6 +234,18 @@ Assembler::Argument ExpressionReader::attribute(Role role, const Expr& expr,
     if (value > std::numeric_limits<int>::max()) refuse(expr.place, needed + " of 31 bits");
     if (role == Role::integer) return value;
     return Slice::dim(static_cast<int>(value));
+  }
+  if (role == Role::offset) {
+    const bool minus = expr.kind == ExprKind::pointwise && expr.fn == PointwiseFn::neg;
+    const Expr& size = minus ? tree_.at(expr.children[0]) : expr;
+    if (size.kind == ExprKind::integer) {
+      const std::int64_t value = syntax::integer_of(size.text, where(size.place));
+      if (value > std::numeric_limits<int>::max()) refuse(expr.place, needed + " of 31 bits");
+      return minus ? -value : value;
+    }
+  }
+  if (role == Role::axis && expr.kind == ExprKind::name) {
+    return static_cast<std::int64_t>(types_.axes(std::vector{syntax::Word{expr.text, expr.place}})[0]);
   }
   if (role == Role::dims && expr.kind == ExprKind::dims) return dims_of(expr);
   if (role == Role::extent) return extent(expr);

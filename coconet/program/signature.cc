@@ -27,6 +27,8 @@ constexpr std::array kXFoldSlice = {P{"x"}, P{"fold", Role::fold}, P{"slice", Ro
 constexpr std::array kXFoldRoot = {P{"x"}, P{"fold", Role::fold}, P{"root", Role::integer}};
 constexpr std::array kXRootMaybe = {P{"x"}, P{"root", Role::integer, false}};
 constexpr std::array kXRoot = {P{"x"}, P{"root", Role::integer}};
+constexpr std::array kShift = {P{"x"}, P{"axis", Role::axis}, P{"by", Role::offset},
+                               P{"wrap", Role::word, false}};
 constexpr std::array kXSlice = {P{"x"}, P{"slice", Role::slice}};
 
 std::optional<DType> dtype_or_none(const Attribute& attribute) {
@@ -85,6 +87,13 @@ Op make_shard(Attributes a) { return Shard{std::get<Slice>(a[0]), {}}; }
 Op make_root(Attributes a) { return RootOf{integer_in(a[0]), {}}; }
 Op make_as_partial(Attributes a) { return AsPartial{fold_in(a[0]), {}}; }
 
+// The C++ form names the axis beside the arguments.
+Op make_shift(Attributes a) {
+  const bool wrap = std::holds_alternative<std::int64_t>(a[2]);
+  if (std::holds_alternative<std::monostate>(a[0])) return Shift{integer_in(a[1]), wrap, {}};
+  return Shift{integer_in(a[1]), wrap, {integer_in(a[0])}};
+}
+
 const auto& signatures() {
   using Fn = PointwiseFn;
   static const std::array kSignatures = {
@@ -123,6 +132,7 @@ const auto& signatures() {
       Signature{"shard", kXSlice, true, make_shard},
       Signature{"root", kXRoot, true, make_root},
       Signature{"as_partial", kXFold, true, make_as_partial},
+      Signature{"shift", kShift, false, make_shift},
       Signature{"block_sums", kX, false, block_reduction<Fold::sum, false>},
       Signature{"block_max", kX, false, block_reduction<Fold::max, false>},
       Signature{"block_min", kX, false, block_reduction<Fold::min, false>},
@@ -150,7 +160,6 @@ constexpr std::array kAbsent = {
     Absent{"narrow", "declare one input for the part"},
     Absent{"all_to_all", "reduce_scatter, all_gather and shard are there"},
     Absent{"stack", "all_reduce and all_gather are there"},
-    Absent{"shift", "all_gather and broadcast are there"},
     Absent{"across", "write one operation for each tensor"},
 };
 

@@ -14,7 +14,7 @@
 namespace coconet {
 
 // What an argument is. A value is an operand; all others become attributes of the operation.
-enum class Role { value, dtype, fold, slice, integer, dims, extent };
+enum class Role { value, dtype, fold, slice, integer, dims, extent, axis, offset, word };
 
 struct FunctionParameter {
   std::string_view name;
@@ -23,8 +23,8 @@ struct FunctionParameter {
   bool by_keyword = false;  // written `name=...`
 };
 
-// An attribute as given; nothing (monostate) if it was left out. An extent is an axis, by its
-// index, or a dim.
+// An attribute as given; nothing (monostate) if it was left out. An axis is given by its index, an
+// extent is an axis or a dim, an offset an integer of either sign, a word 1.
 using Attribute =
     std::variant<std::monostate, DType, Fold, Slice, std::int64_t, std::vector<int>, Dim>;
 

@@ -192,4 +192,8 @@ Tensor as_partial(const Operand& x, Fold fold, const Axes& axes) {
   return Operand::call("as_partial", {x, fold}, axes);
 }
 
+Tensor shift(const Operand& x, const std::string& axis, int by, bool wrap) {
+  return Operand::call("shift", {x, {}, given(by), wrap ? given(1) : Given()}, {axis});
+}
+
 }  // namespace coconet

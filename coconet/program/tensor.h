@@ -152,5 +152,7 @@ Tensor broadcast(const Operand& x, std::optional<int> root = std::nullopt, const
 Tensor shard(const Operand& x, const Slice& slice, const Axes& axes = {});
 Tensor root(const Operand& x, int root, const Axes& axes = {});
 Tensor as_partial(const Operand& x, Fold fold, const Axes& axes = {});
+// To the rank `by` further on the axis; zeros where none sends.
+Tensor shift(const Operand& x, const std::string& axis, int by, bool wrap = false);
 
 }  // namespace coconet

@@ -91,6 +91,7 @@ class Chunker {
             [&](const Update&) { set(true); },
             [&](const AllReduce&) { set(true); },
             [&](const RootOf&) { set(true); },
+            [&](const Shift&) { set(true); },
             [&](const AsPartial&) { set(true); }},
         node.op);
     return refusal;

@@ -99,6 +99,14 @@ class Members {
            op_as<BlockReduce>(graph_, graph_.node(id).inputs[0]) != nullptr;
   }
   bool inside(NodeId id) const { return set_[id.index]; }
+  static bool is_send(const Op& op) { return std::holds_alternative<Shift>(op); }
+  // What is written to other ranks, after all computation.
+  bool ends(NodeId id) const {
+    return std::ranges::count(gathers_, id) > 0 || std::ranges::count(sends_, id) > 0;
+  }
+  NodeId last() const {
+    return !gathers_.empty() ? gathers_[0] : !sends_.empty() ? sends_[0] : NodeId{};
+  }
 
   static Refusal only_scalars() { return {"all of it is scalar; there is nothing to fuse", {}}; }
 
@@ -127,6 +135,7 @@ class Members {
       if (std::holds_alternative<AllGather>(op) && !is_inner_gather(id)) {
         gathers_.push_back(id);
       }
+      if (is_send(op)) sends_.push_back(id);
     }
     return refuse_axes();
   }
@@ -144,7 +153,7 @@ class Members {
 
   std::optional<TensorType> space_type() const {
     if (scatter_.valid()) return graph_.node(scatter_).type;
-    if (!gathers_.empty()) return graph_.node(graph_.node(gathers_[0]).inputs[0]).type;
+    if (last().valid()) return graph_.node(graph_.node(last()).inputs[0]).type;
     return largest_type(graph_, set_);
   }
 
@@ -201,9 +210,11 @@ class Members {
                   "; a body is sliced as its reduce_scatter is",
               id};
     }
-    if (!gathers_.empty()) {
-      return {head + ", but what " + quoted(graph_, gathers_[0]) + " gathers over " + space.text() +
-                  "; a body is sliced as its gather's operand is",
+    if (last().valid()) {
+      const bool gather = !gathers_.empty();
+      return {head + ", but what " + quoted(graph_, last()) + (gather ? " gathers" : " sends") +
+                  " over " + space.text() + "; a body is placed as the operand of its " +
+                  (gather ? "gather is" : "send is"),
               id};
     }
     return {"two iteration spaces: " + head + ", the others over " + space.text() +
@@ -216,12 +227,12 @@ class Members {
     if (id == scatter_) return std::nullopt;
     if (std::holds_alternative<Update>(node.op)) return refuse_update(id, space);
     for (NodeId input : node.inputs) {
-      if (std::ranges::count(gathers_, input) == 0) continue;
+      if (!ends(input)) continue;
       return Refusal{"wrong order: " + quoted(graph_, id) + " reads " + quoted(graph_, input) +
-                         ", but gathers come last in a fused collective; reorder it first",
+                         ", but gathers come last in a fused collective, and so do sends; reorder it first",
                      id};
     }
-    if (std::holds_alternative<AllGather>(node.op)) return refuse_gather(id, space);
+    if (std::holds_alternative<AllGather>(node.op) || ends(id)) return refuse_end(id, space);
     if (auto refusal = refuse_operation(id, space)) return refusal;
     if (std::holds_alternative<BlockReduce>(node.op)) return std::nullopt;
     if (space.is_same(node.type) || space.is_row(node.type) || node.type.is_scalar()) {
@@ -231,10 +242,10 @@ class Members {
     return other_space(id, space);
   }
 
-  std::optional<Refusal> refuse_gather(NodeId id, const Space& space) const {
+  std::optional<Refusal> refuse_end(NodeId id, const Space& space) const {
     const NodeId operand = graph_.node(id).inputs[0];
     if (!inside(operand)) {
-      return Refusal{quoted(graph_, id) + " gathers " + quoted(graph_, operand) +
+      return Refusal{quoted(graph_, id) + (is_send(graph_.node(id).op) ? " sends " : " gathers ") + quoted(graph_, operand) +
                          ", which is not in the group; add what computes it",
                      id};
     }
@@ -250,7 +261,7 @@ class Members {
                          ", which is not in the group; add it",
                      id};
     }
-    if (std::ranges::count(gathers_, value) || space.is_same(graph_.node(value).type)) {
+    if (ends(value) || space.is_same(graph_.node(value).type)) {
       return std::nullopt;
     }
     return other_space(value, space);
@@ -273,7 +284,7 @@ class Members {
     }
     const bool blocks =
         std::holds_alternative<BlockReduce>(node.op) || std::holds_alternative<FoldBlocks>(node.op);
-    if (blocks && !scatter_.valid() && gathers_.empty()) {
+    if (blocks && !scatter_.valid() && !last().valid()) {
       return Refusal{quoted(graph_, id) +
                          " needs the blocks of every rank, which only a fused "
                          "collective has phases for: add its reduce_scatter or gather",
@@ -315,7 +326,7 @@ class Members {
   const NodeSet& set_;
   const std::vector<std::vector<NodeId>> readers_;
   NodeId scatter_;
-  std::vector<NodeId> gathers_;
+  std::vector<NodeId> gathers_, sends_;
 };
 
 // Updates of what the set computes that stand between two of its nodes belong to it.

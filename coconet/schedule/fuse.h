@@ -15,13 +15,14 @@
 //   body = f(rs, ...)                            compute in registers, write to every rank
 //   gather = all_gather(body)                  }
 //
-// or a part of it: (prologue, rs), (rs, body), (body, gather). An update whose new value is in the
+// or a part of it: (prologue, rs), (rs, body), (body, gather). A shift stands where a gather does,
+// (body, shift): each value is written to the rank that it is sent to. An update whose new value is in the
 // group belongs to it, unless a reader of the old value has to run after the group. A body with
 // norms has phases, one pass each; the norms' block sums and their gather belong to the group.
 //
 // Legal when: one reduce_scatter at most; the prologue pointwise, read by nothing outside, as it is
-//             never stored; the body in the space of what is scattered or gathered; gathers last,
-//             over the axes of the reduce_scatter.
+//             never stored; the body in the space of what is scattered or gathered; gathers and
+//             shifts last, gathers over the axes of the reduce_scatter.
 // Pays when:  always: one launch, no buffer between; 16-bit pieces travel as 16 bits.
 // Label:      exact.
 #pragma once

@@ -51,7 +51,7 @@ void KernelTurn::cut_into_segments() {
 bool KernelTurn::performs(const plan::Store& store) const {
   if (statement(store.value.index).level != Level::call) return !segments_.empty();
   if (turn_.chunk != bound_.chunks_of(turn_.launch) - 1) return false;
-  if (store.all) return !visit_.away;
+  if (store.all || store.to) return !visit_.away;
   return context_.memory.piece(store.buffer, rank_).count() > 0;
 }
 
@@ -93,14 +93,21 @@ void KernelTurn::store_values(Level from, Level to) {
     if (level < from || level > to || !performs(store)) continue;
     std::vector<int> owners = {rank_};
     if (store.all) owners = bound_.mesh.group(rank_, *store.all);
+    if (store.to) owners = plan::receivers(bound_, *store.to, rank_);
     for (int owner : owners) {
       const Piece& piece = context_.memory.piece(store.buffer, owner);
+      const bool zeros = store.to && owner == rank_ && !receives(*store.to);
       for (std::size_t i = 0; i < count_of(level); ++i) {
-        context_.memory.write(actor_, store.buffer, owner, place(level, i, piece),
-                              value(store.value, i));
+        ScalarValue stored = value(store.value, i);
+        if (zeros) stored = interp::cast(interp::scalar(0.0), stored.kind);
+        context_.memory.write(actor_, store.buffer, owner, place(level, i, piece), stored);
       }
     }
   }
+}
+
+bool KernelTurn::receives(const Shift& shift) const {
+  return bound_.mesh.shifted(rank_, shift.axes[0], -std::int64_t{shift.by}, shift.wrap).has_value();
 }
 
 const ScalarValue& KernelTurn::value(plan::ValueId id, std::size_t i) const {

@@ -31,6 +31,7 @@ class KernelTurn : public TurnWork {
   void find_needed();
   void perform(plan::Level from, plan::Level to);
   void store_values(plan::Level from, plan::Level to);
+  bool receives(const Shift& shift) const;  // some rank sends to this one
   // Statement `index` for the current segment; `peer`: the rank that a fold is at.
   void evaluate(int index, int peer);
   void load(int index, plan::BufferId buffer, int peer);

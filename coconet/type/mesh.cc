@@ -52,6 +52,16 @@ int MeshSizes::rank(const std::vector<int>& coordinates) const {
   return out;
 }
 
+std::optional<int> MeshSizes::shifted(int rank, int axis, std::int64_t by, bool wrap) const {
+  std::vector<int> at = coordinates(rank);
+  const std::int64_t size = sizes[axis];
+  std::int64_t to = at[axis] + by;
+  if (wrap) to = (to % size + size) % size;
+  if (to < 0 || to >= size) return std::nullopt;
+  at[axis] = static_cast<int>(to);
+  return this->rank(at);
+}
+
 std::vector<int> MeshSizes::group(int rank, const AxisList& axes) const {
   const std::vector<int> own = coordinates(rank);
   std::vector<int> out;

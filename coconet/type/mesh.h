@@ -1,6 +1,7 @@
 // Named axes of ranks.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@ struct MeshSizes {
   int ranks() const;
   std::vector<int> coordinates(int rank) const;
   int rank(const std::vector<int>& coordinates) const;
+  // The rank `by` further on `axis`, around its end if `wrap`; none beyond the end.
+  std::optional<int> shifted(int rank, int axis, std::int64_t by, bool wrap) const;
   // The ranks that differ from `rank` on `axes` only, in rank order (rank itself among them).
   std::vector<int> group(int rank, const AxisList& axes) const;
 };

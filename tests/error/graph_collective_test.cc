@@ -145,6 +145,15 @@ TEST(FreePlacementRefusal, NeedsReplicated) {
   refused(Shard{Slice::dim(0), {dp}}, {on({{tp, sliced(0, 1)}})}, {"(0) overlaps (0..1)"});
 }
 
+TEST(ShiftRefusal, NeedsAWholeValueOnItsAxis) {
+  const Shift shift{1, false, {dp}};
+  refused(shift, {on({{dp, sliced(0)}})},
+          {"shift(f32[N,H] sliced(0)@dp)@dp", "on axis dp the operand is sliced(0)",
+           "needed: replicated or local", "all_gather(x) over it first"});
+  refused(shift, {on({{dp, partial()}})}, {"is partial(+)", "all_reduce(x, +) over it first"});
+  refused(shift, {on({{dp, rooted(0)}})}, {"is rooted(0)", "broadcast(x) over it first"});
+}
+
 TEST(UpdateRefusal, NeedsTheStoragesType) {
   const TensorType p = of({"N"});
   refused(Update{}, {p, of({"N"}, Replicated{}, f16)}, {"is f16", "update(p, cast(e, f32))"});

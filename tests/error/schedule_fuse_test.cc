@@ -107,6 +107,20 @@ TEST(FuseRefuses, WhatNeedsTheWholeTensorOrIsALaunchOfItsOwn) {
                       {"needs the blocks of every rank", "add its reduce_scatter or gather"});
 }
 
+TEST(FuseRefuses, WhatFollowsASend) {
+  const std::string stages =
+      "mesh world(pp, tp) dim N, H program p(g: f32[N,H] local@pp partial(+)@tp, b: f32[H]) {"
+      "t = all_reduce(g, +)@tp y = t + b z = shift(y, pp, 1) u = z * 2 return u, y }";
+  const std::string moved = "rs, ag = split(t, (0)) body, out, gy = reorder(ag, [y, z, u]) ";
+  expect_step_refused(stages, moved + "fuse(rs, body)",
+                      {"wrong order: `u'` reads `z'`, but gathers come last"});
+  expect_step_refused(stages, "fuse(z, u)", {"`u` reads `z`"});
+  expect_step_refused(stages, "fuse(z)", {"`z` sends `y`, which is not in the group"});
+  const Graph graph = parse_program(stages);
+  apply(graph, parse_schedule("schedule s for p {" + moved + "fuse(rs, y', z') }"));
+  apply(graph, parse_schedule("schedule s for p { fuse(y, z) }"));
+}
+
 TEST(FuseRefuses, TwoReduceScatters) {
   expect_step_refused(pointwise("s = all_reduce(g, +) t = all_reduce(h, +) u = s + t return u"),
                       "a, ag = split(s, (0)) b, bg = split(t, (0)) fuse(a, b)",

@@ -112,6 +112,10 @@ bool ProgramWriter::collective(int x) {
   const Layout& layout = type(x).layout;
   AxisList axes = {axis};
   if (program_.axes == 2 && layout.at(0) == layout.at(1) && random_.chance(50)) axes = {0, 1};
+  const bool whole = layout.is<Local>(axis) || layout.is<Replicated>(axis);
+  if (whole && random_.chance(20)) {
+    return add(Shift{random_.below(5) - 2, random_.chance(30), {axis}}, {x}).has_value();
+  }
   if (layout.is<Sliced>(axis)) return add(AllGather{axes}, {x}).has_value();
   if (layout.is<Rooted>(axis)) return add(Broadcast{{}, axes}, {x}).has_value();
   Fold fold = Fold::sum;

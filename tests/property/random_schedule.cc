@@ -116,6 +116,9 @@ class Proposer {
       for (const std::string& gather : gathers) {
         if (random_.chance(60)) step.arguments.push_back(gather);
       }
+      for (const std::string& shift : named<Shift>()) {
+        if (random_.chance(30)) step.arguments.push_back(shift);
+      }
       return step;
     }
     Names some;

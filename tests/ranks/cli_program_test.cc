@@ -150,6 +150,40 @@ program it(x: f32[N] partial(+)@[dp,tp], y: f16[N] local@dp, c: f32[N] sliced(0)
                   "--mesh dp=3,tp=2 --dim N=4133");
 }
 
+TEST(CliProgram, ShiftsAlongAnAxis) {
+  const std::string program = R"(
+mesh world(pp, tp)
+dim B, N
+dtype T = f32
+program it(x: T[B,N], y: T[B,N] local@pp partial(+)@tp, s: T[N] local@pp sliced(*)@tp,
+           c: i64[] local@pp, k: bool[N], r: T[N] rooted(1)@tp) {
+  a = shift(x * 2, pp, 1)
+  b = all_reduce(shift(y, pp, -1), +)@tp
+  e = all_gather(shift(s, pp, 1, wrap))@tp
+  d = shift(c + 1, pp, -3, wrap)
+  f = shift(k, pp, 2)
+  g = broadcast(shift(r, pp, 0))@tp
+  h = shift(shift(x, tp, 1), pp, 1)
+  return a, b, d, e, f, g, h
+}
+schedule s for it { fuse(a) }
+)";
+  expect_verified(program, "--mesh pp=3,tp=2 --dim B=5,N=2051");
+  expect_verified(program, "--mesh pp=2,tp=3 --dim B=1,N=0 --dtype T=bf16 --schedule s");
+}
+
+TEST(CliProgram, APipelineUnderEverySchedule) {
+  for (const char* schedule : {"sliced", "scattered", "fused", "overlapped --chunks 3"}) {
+    for (const char* mesh : {"pp=2,tp=2", "pp=3,tp=2"}) {
+      const ToolResult result =
+          run_tool("run examples/pipeline.coco --verify --mesh " + std::string(mesh) +
+                   " --dim B=3,S=5,H=70 --schedule " + schedule);
+      EXPECT_EQ(result.exit_code, 0) << result.err;
+      EXPECT_THAT(result.out, HasSubstr("bit-equal to unscheduled: yes")) << schedule << mesh;
+    }
+  }
+}
+
 TEST(CliProgram, ALongOneFusedAndOverlapped) {
   expect_verified(R"(
 mesh world(tp)

@@ -20,6 +20,12 @@ struct Peers {
   int rank[kMaxRanks] = {};
 };
 
+// Of one rank in a shift: whom it sends to, -1 for nobody, and whether somebody sends to it.
+struct Shifted {
+  int to = -1;
+  bool receives = false;
+};
+
 // This rank's place in the mesh.
 struct Ranks {
   const Call& call;
@@ -57,6 +63,20 @@ struct Ranks {
     int count = 0;
     for (int axis : along) at[count++] = there.coordinates[axis];
     return coordinate_hash(at, count);
+  }
+
+  // The rank `by` further on `axis`, around its end if `wrap`.
+  Shifted shifted(int axis, std::int64_t by, bool wrap) const {
+    std::int64_t stride = 1;
+    for (int inner = axis + 1; inner < axes; ++inner) stride *= sizes[inner];
+    const std::int64_t size = sizes[axis], at = coordinates[axis];
+    std::int64_t to = at + by;
+    if (wrap) to = (to % size + size) % size;
+    const std::int64_t from = at - by;
+    Shifted out;
+    if (to >= 0 && to < size) out.to = call.rank + static_cast<int>((to - at) * stride);
+    out.receives = wrap || (from >= 0 && from < size);
+    return out;
   }
 
   Peers peers(std::initializer_list<int> along) const {

@@ -102,4 +102,14 @@ void store_all(const Call& call, const Peers& peers, int buffer, std::int64_t in
   }
 }
 
+// Writes a tile to the buffer of the rank that this one sends to, and zeros to this rank's if none
+// sends to it.
+template <class T>
+void store_all(const Call& call, const Shifted& shifted, int buffer, std::int64_t index,
+               const T* tile, std::int64_t count) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+  if (shifted.to >= 0) std::memcpy(pointer<T>(call, buffer, shifted.to) + index, tile, bytes);
+  if (!shifted.receives) std::memset(pointer<T>(call, buffer, call.rank) + index, 0, bytes);
+}
+
 }  // namespace coconet::kernel

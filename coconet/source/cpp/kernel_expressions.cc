@@ -139,6 +139,7 @@ std::string KernelPrinter::compute_definition(Id id) {
           [&](const Broadcast& op) { return unexpected(op); },
           [&](const Shard& op) { return unexpected(op); },
           [&](const RootOf& op) { return unexpected(op); },
+          [&](const Shift& op) { return unexpected(op); },
       },
       std::get<Compute>(statement.action).op);
 }

@@ -61,6 +61,7 @@ class KernelPrinter {
   static std::string bare(const std::string& text);  // without the parentheses around all of it
   bool moves(plan::BufferId buffer) const;           // its index moves along a run
   std::string tile_of_store(const plan::Store& store) const;
+  std::string receivers_text(const plan::Store& store) const;
 
   const plan::Plan& plan_;
   int launch_;

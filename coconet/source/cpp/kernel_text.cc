@@ -33,6 +33,8 @@ std::string tile_size_text(const plan::Kernel& kernel) {
   return kernel.width == RunWidth::row ? "space.sizes[space.dims - 1]" : "kTile";
 }
 
+bool reaches(const Store& store) { return store.all || store.to; }
+
 bool is_element(const plan::Kernel& kernel, const Store& store) {
   return kernel.statements[store.value.index].level == Level::element;
 }
@@ -84,7 +86,7 @@ void KernelPrinter::print_preamble() {
     if (store.all) {
       groups.insert("const Peers " + peers_name(plan_.graph.mesh(), *store.all) +
                     " = ranks.peers(" + axes_text(*store.all) + ");");
-    } else {
+    } else if (!store.to) {
       pointed.insert(store.buffer.index);
     }
   }
@@ -135,10 +137,17 @@ void KernelPrinter::print_scratches() {
          "Scratch<" + compute_type(at(id).dtype.kind) + "> " + name_[id] + "_tile(" + size + ");");
   }
   for (const Store& store : kernel_.stores) {
-    if (!store.all || !is_element(kernel_, store)) continue;
+    if (!reaches(store) || !is_element(kernel_, store)) continue;
     line("  ",
          "Scratch<" + storage(store.buffer) + "> " + tile_of_store(store) + "(" + size + ");");
   }
+}
+
+// Whose buffers a store that reaches other ranks writes.
+std::string KernelPrinter::receivers_text(const Store& store) const {
+  if (!store.to) return peers_name(plan_.graph.mesh(), *store.all);
+  return "ranks.shifted(" + std::to_string(store.to->axes[0]) + ", " +
+         std::to_string(store.to->by) + ", " + (store.to->wrap ? "true" : "false") + ")";
 }
 
 std::string KernelPrinter::tile_of_store(const Store& store) const {
@@ -261,7 +270,7 @@ void KernelPrinter::print_loop(int loop) {
       const std::string value = stored(store.buffer, expression(store.value.index));
       const std::string name = names_of(store.buffer);
       const std::string to =
-          store.all ? tile_of_store(store) + "[i]" : name + "[" + name + "_i + i]";
+          reaches(store) ? tile_of_store(store) + "[i]" : name + "[" + name + "_i + i]";
       line(indent, to + " = " + value + ";");
     }
   }
@@ -278,16 +287,16 @@ void KernelPrinter::print_run_stores() {
   for (const Store& store : kernel_.stores) {
     const Id id = store.value.index;
     const std::string name = names_of(store.buffer), type = storage(store.buffer);
-    if (at(id).level == Level::element && store.all) {
-      line(kIndent, "store_all(call, " + peers_name(plan_.graph.mesh(), *store.all) + ", buffer::" +
-                        name + ", " + name + "_i, " + tile_of_store(store) + ".data(), count);");
+    if (at(id).level == Level::element && reaches(store)) {
+      line(kIndent, "store_all(call, " + receivers_text(store) + ", buffer::" + name + ", " + name +
+                        "_i, " + tile_of_store(store) + ".data(), count);");
     }
     if (at(id).level != Level::run) continue;
     const std::string value = stored(store.buffer, expression(id));
-    if (store.all) {
+    if (reaches(store)) {
       line(kIndent, "const " + type + " to_" + name + " = " + value + ";");
-      line(kIndent, "store_all(call, " + peers_name(plan_.graph.mesh(), *store.all) +
-                        ", buffer::" + name + ", " + name + "_i, &to_" + name + ", 1);");
+      line(kIndent, "store_all(call, " + receivers_text(store) + ", buffer::" + name + ", " + name +
+                        "_i, &to_" + name + ", 1);");
     } else {
       line(kIndent, name + "[" + name + "_i] = " + value + ";");
     }
@@ -302,10 +311,10 @@ void KernelPrinter::print_call_stores() {
     const std::string value = stored(store.buffer, expression(id));
     // A scalar has no element away from its root.
     const std::string when = kernel_.space.shape.empty() ? "if (!space.empty_here) " : "";
-    if (store.all) {
+    if (reaches(store)) {
       line("  ", "const " + type + " to_" + name + " = " + value + ";");
-      line("  ", when + "store_all(call, " + peers_name(plan_.graph.mesh(), *store.all) +
-                     ", buffer::" + name + ", 0, &to_" + name + ", 1);");
+      line("  ", when + "store_all(call, " + receivers_text(store) + ", buffer::" + name +
+                     ", 0, &to_" + name + ", 1);");
     } else {
       line("  ", when + "*" + name + " = " + value + ";");
     }

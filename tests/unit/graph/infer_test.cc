@@ -274,6 +274,12 @@ TEST(Infer, CollectivesOnSeveralAxes) {
   const auto n = [](const std::vector<std::pair<int, Placement>>& placed) {
     return on({"N", "H"}, placed);
   };
+  const Op shift = Shift{1, false, {dp}};
+  expect_all({{shift, {n({})}, "f32[N,H] local@dp"},
+              {shift, {n({{dp, local()}, {tp, partial()}})}, "f32[N,H] local@dp partial(+)@tp"},
+              {shift, {n({{tp, sliced(1)}})}, "f32[N,H] sliced(1)@tp local@dp"},
+              {shift, {n({{tp, rooted(1)}})}, "f32[N,H] local@dp rooted(1)@tp"}},
+             kTwo.mesh());
   expect_all(
       {{AllReduce{Fold::sum, {tp}}, {n({{dp, local()}, {tp, partial()}})}, "f32[N,H] local@dp"},
        {AllReduce{Fold::sum, {dp, tp}}, {n({{dp, local()}, {tp, partial()}})}, "f32[N,H]"},

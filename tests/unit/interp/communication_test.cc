@@ -145,6 +145,45 @@ TEST(Communication, ShardAndRootKeepTheirPart) {
   EXPECT_EQ(numbers(DTypeKind::f32, root[2]), ramp(4));
 }
 
+// What each of four ranks holds after its values 1, 2, 3, 4 are shifted.
+Values shifted(int by, bool wrap) {
+  Sample s({4}, {});
+  const NodeId x = s.input("x", {f32, {}, local()}, {1, 2, 3, 4});
+  s.output("out", s.add(Shift{by, wrap, {0}}, {x}, "out"));
+  Values out;
+  for (const Bytes& piece : s.pieces_of("out")) out.push_back(numbers(DTypeKind::f32, piece)[0]);
+  return out;
+}
+
+TEST(Communication, ShiftHandsValuesOnAndFillsWithZeros) {
+  EXPECT_EQ(shifted(1, false), (Values{0, 1, 2, 3}));
+  EXPECT_EQ(shifted(-2, false), (Values{3, 4, 0, 0}));
+  EXPECT_EQ(shifted(0, false), (Values{1, 2, 3, 4}));
+  EXPECT_EQ(shifted(4, false), (Values{0, 0, 0, 0}));
+  EXPECT_EQ(shifted(2147483647, false), (Values{0, 0, 0, 0}));
+  EXPECT_EQ(shifted(1, true), (Values{4, 1, 2, 3}));
+  EXPECT_EQ(shifted(-1, true), (Values{2, 3, 4, 1}));
+  EXPECT_EQ(shifted(-7, true), (Values{4, 1, 2, 3}));
+}
+
+// Slices, partials and roots of other axes go on as they are.
+TEST(Communication, AShiftCommutesWithCollectivesOfOtherAxes) {
+  for (const std::vector<int>& mesh : {std::vector<int>{2, 3}, {3, 2}, {1, 4}, {4, 1}}) {
+    Sample s(mesh, {{"N", 7}});
+    const Op shift = Shift{1, false, {0}};
+    const auto add = [&](const std::string& name, const Layout& layout, const Op& collective) {
+      const NodeId x = s.input(name, {f16, {kN}, layout}, noise(7 * mesh[0] * mesh[1], 3));
+      s.output(name + "1", s.add(shift, {s.add(collective, {x}, name + "c")}, name + "1"));
+      s.output(name + "2", s.add(collective, {s.add(shift, {x}, name + "s")}, name + "2"));
+      EXPECT_EQ(s.pieces_of(name + "1"), s.pieces_of(name + "2"));
+    };
+    const Layout stages = local(0, 2);
+    add("sum", stages.with(1, Partial{Fold::sum}), AllReduce{Fold::sum, {1}});
+    add("least", stages.with(1, Local{}), AllReduce{Fold::min, {1}});
+    add("root", stages.with(1, Local{}), Broadcast{0, {1}});
+  }
+}
+
 TEST(Communication, ARootBeyondTheMeshIsAnErrorOfTheData) {
   Sample s({2}, {{"N", 4}});
   const NodeId x = s.input("x", {f32, {kN}, s.whole()}, ramp(4));

@@ -33,6 +33,18 @@ TEST(ExampleSchedules, Sgd) { expect_all_schedules("sgd", kVectors); }
 TEST(ExampleSchedules, Adam) { expect_all_schedules("adam", kVectors); }
 TEST(ExampleSchedules, Lamb) { expect_all_schedules("lamb", kVectors); }
 
+TEST(ExampleSchedules, Pipeline) {
+  const File file = read_file("examples/pipeline.coco");
+  ASSERT_EQ(file.schedules.size(), 4u);
+  for (const Schedule& schedule : file.schedules) {
+    for (const std::vector<int>& mesh : {std::vector<int>{2, 2}, {3, 2}, {1, 3}, {4, 1}, {2, 4}}) {
+      for (const Sizes& sizes : kTails) {
+        expect_schedule_keeps_meaning(file.program(schedule.program), schedule, sizes, mesh);
+      }
+    }
+  }
+}
+
 // Weights sliced by columns over tp, gradients of each dp replica; the momentum becomes 1/N of each
 // rank's columns, or is declared so.
 const char* const kDataByTensor = R"(
