@@ -107,6 +107,7 @@ std::string text_of(const Report& report) {
   out += "dims       ";
   bool first = true;
   for (const auto& [name, size] : report.setting.sizes) {
+    if (report.mesh.axis(name)) continue;
     out += (first ? "" : ", ") + name + "=" + std::to_string(size);
     first = false;
   }
@@ -169,7 +170,9 @@ std::string json_of(const Report& report) {
   for (int axis = 0; axis < report.mesh.size(); ++axis) {
     mesh[report.mesh.axes[axis]] = report.setting.mesh.sizes[axis];
   }
-  for (const auto& [name, size] : report.setting.sizes) dims[name] = size;
+  for (const auto& [name, size] : report.setting.sizes) {
+    if (!report.mesh.axis(name)) dims[name] = size;
+  }
   json outputs = json::array();
   for (const OutputReport& output : report.outputs) outputs.push_back(json_of(report, output));
   const auto [least, most] =

@@ -125,7 +125,7 @@ std::map<std::string, DTypeKind> bind_dtypes(const Graph& graph, const GlobalTen
 
 Sizes bind_dims(const Graph& graph, const GlobalTensors& given, const MeshSizes& mesh,
                 const Sizes& wanted, const InputFiles& files) {
-  Sizes sizes = wanted;
+  Sizes sizes = with_axes(wanted, graph.mesh(), mesh);
   const auto& dims = graph.header().dims;
   for (const auto& [name, size] : wanted) {
     if (std::find(dims.begin(), dims.end(), name) == dims.end()) {

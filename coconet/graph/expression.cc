@@ -183,7 +183,11 @@ class Writer {
                             out_ += ", " + graph_.mesh().axes[o.axes.at(0)];
                             number(o.by);
                             out_ += o.wrap ? ", wrap" : "";
-                          }},
+                          },
+                          [&](const AllToAll& o) {
+                            out_ += ", " + o.from.text() + ", " + o.to.text();
+                          },
+                          [](const Stack&) {}},
                op);
   }
 

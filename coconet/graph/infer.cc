@@ -75,7 +75,9 @@ TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& m
                  [&](const Shard& o) { return rules::shard(call, o); },
                  [&](const RootOf& o) { return rules::root_of(call, o); },
                  [&](const AsPartial& o) { return rules::as_partial(call, o); },
-                 [&](const Shift&) { return rules::shift(call); }},
+                 [&](const Shift&) { return rules::shift(call); },
+                 [&](const AllToAll& o) { return rules::all_to_all(call, o); },
+                 [&](const Stack&) { return rules::stack(call); }},
       op);
 }
 
@@ -88,6 +90,12 @@ struct Wanted {
 
 Wanted wanted_axes(const Op& op, const Layout& layout) {
   if (std::holds_alternative<AllGather>(op)) return {"sliced", layout.axes_that_are<Sliced>()};
+  if (const AllToAll* exchange = std::get_if<AllToAll>(&op)) {
+    AxisList axes = layout.axes_that_are<Sliced>();
+    std::erase_if(axes, [&](int axis) { return !(layout.slice(axis) == exchange->from); });
+    return {"sliced" + exchange->from.text(), std::move(axes)};
+  }
+  if (std::holds_alternative<Stack>(op)) return {"local", layout.axes_that_are<Local>()};
   if (const Broadcast* broadcast = std::get_if<Broadcast>(&op)) {
     if (broadcast->root) return {"local", layout.axes_that_are<Local>()};
     return {"rooted", layout.axes_that_are<Rooted>()};

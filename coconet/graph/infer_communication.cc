@@ -116,6 +116,22 @@ TensorType sliced_by(const Call& call, const Slice& slice) {
   return result;
 }
 
+// No other axis cuts what the named ones left.
+void need_innermost(const Call& call) {
+  const AxisList axes = axes_of(call.op);
+  const Layout& layout = call.operands[0].layout;
+  for (auto axis = layout.slice_order().begin(); axis != layout.slice_order().end(); ++axis) {
+    if (!names(axes, *axis)) continue;
+    for (auto later = axis + 1; later != layout.slice_order().end(); ++later) {
+      if (names(axes, *later) || !layout.slice(*later).overlaps(layout.slice(*axis))) continue;
+      refuse(call,
+             "axis " + call.mesh.axes[*later] + " cuts the piece that axis " +
+                 call.mesh.axes[*axis] + " left, so it is gathered first",
+             "all_gather over " + call.mesh.axes[*later] + " first, or over both");
+    }
+  }
+}
+
 TensorType placed(const Call& call, const Placement& placement) {
   TensorType result = call.operands[0];
   for (int axis : axes_of(call.op)) result.layout = result.layout.with(axis, placement);
@@ -150,16 +166,7 @@ TensorType all_gather(const Call& call, const AllGather& op) {
     }
     refuse(call, call.on(axis) + " the operand is " + text_of(found) + ", needed sliced", legal);
   }
-  for (auto axis = layout.slice_order().begin(); axis != layout.slice_order().end(); ++axis) {
-    if (!names(op.axes, *axis)) continue;
-    for (auto later = axis + 1; later != layout.slice_order().end(); ++later) {
-      if (names(op.axes, *later) || !layout.slice(*later).overlaps(layout.slice(*axis))) continue;
-      refuse(call,
-             "axis " + call.mesh.axes[*later] + " cuts the piece that axis " +
-                 call.mesh.axes[*axis] + " left, so it is gathered first",
-             "all_gather over " + call.mesh.axes[*later] + " first, or over both");
-    }
-  }
+  need_innermost(call);
   return placed(call, Replicated{});
 }
 
@@ -224,6 +231,59 @@ TensorType shift(const Call& call) {
              "; needed: replicated or local there, a whole value to hand on (other axes keep "
              "their placement)",
          legal);
+}
+
+TensorType all_to_all(const Call& call, const AllToAll& op) {
+  check_axes(call);
+  for (int axis : op.axes) {
+    const Placement& found = call.at(0, axis);
+    if (found == Placement(Sliced{op.from})) continue;
+    std::string legal = "shard(x, " + op.to.text() + ")";
+    if (const Sliced* sliced = std::get_if<Sliced>(&found)) {
+      legal = "all_to_all(x, " + sliced->slice.text() + ", " + op.to.text() + ")";
+    }
+    if (std::holds_alternative<Rooted>(found)) legal = "shard(broadcast(x), " + op.to.text() + ")";
+    if (std::holds_alternative<Local>(found)) legal = "stack(x) first, which is sliced(0)";
+    if (const Partial* partial = std::get_if<Partial>(&found)) {
+      legal = "reduce_scatter(x, " + std::string(name_of(partial->fold)) + ", " + op.to.text() + ")";
+    }
+    refuse(call,
+           call.on(axis) + " the operand is " + text_of(found) + ", needed sliced" + op.from.text(),
+           legal);
+  }
+  if (op.from == op.to) {
+    refuse(call, "both slices are " + op.to.text() + ", so there is nothing to exchange",
+           "use it as it is");
+  }
+  need_innermost(call);
+  return sliced_by(call, op.to);
+}
+
+TensorType stack(const Call& call) {
+  check_axes(call);
+  const AxisList axes = axes_of(call.op);
+  if (axes.size() != 1) {
+    refuse(call, "found " + std::to_string(axes.size()) + " axes; a stack is along one",
+           "stack over one axis, then over the next");
+  }
+  const TensorType& operand = call.operands[0];
+  const Placement& found = call.at(0, axes[0]);
+  if (!std::holds_alternative<Local>(found)) {
+    refuse(call,
+           call.on(axes[0]) + " the operand is " + text_of(found) +
+               ", one value, so there is nothing to stack; needed: local",
+           "use it as it is");
+  }
+  TensorType result{operand.dtype, operand.shape, Layout(call.mesh.size())};
+  result.shape.insert(result.shape.begin(), Dim::named(call.mesh.axes[axes[0]]));
+  const Layout rest = moved(operand.layout, 1);
+  result.layout = result.layout.with(axes[0], Sliced{Slice::dim(0)});
+  for (int axis : rest.slice_order()) result.layout = result.layout.with(axis, rest.at(axis));
+  for (int axis = 0; axis < rest.axes(); ++axis) {
+    if (axis == axes[0] || rest.is<Sliced>(axis)) continue;
+    result.layout = result.layout.with(axis, rest.at(axis));
+  }
+  return result;
 }
 
 TensorType update(const Call& call) {

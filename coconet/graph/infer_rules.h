@@ -54,5 +54,7 @@ TensorType shard(const Call& call, const Shard& op);
 TensorType root_of(const Call& call, const RootOf& op);
 TensorType as_partial(const Call& call, const AsPartial& op);
 TensorType shift(const Call& call);
+TensorType all_to_all(const Call& call, const AllToAll& op);
+TensorType stack(const Call& call);
 
 }  // namespace coconet::rules

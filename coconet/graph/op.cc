@@ -116,7 +116,9 @@ std::string_view name_of(const Op& op) {
                                [](const Shard&) -> Name { return "shard"; },
                                [](const RootOf&) -> Name { return "root"; },
                                [](const AsPartial&) -> Name { return "as_partial"; },
-                               [](const Shift&) -> Name { return "shift"; }},
+                               [](const Shift&) -> Name { return "shift"; },
+                               [](const AllToAll&) -> Name { return "all_to_all"; },
+                               [](const Stack&) -> Name { return "stack"; }},
                     op);
 }
 
@@ -128,7 +130,11 @@ bool is_literal(const Op& op) {
 bool is_communication(const Op& op) {
   return std::holds_alternative<AllReduce>(op) || std::holds_alternative<ReduceScatter>(op) ||
          std::holds_alternative<AllGather>(op) || std::holds_alternative<ReduceTo>(op) ||
-         std::holds_alternative<Broadcast>(op) || std::holds_alternative<Shift>(op);
+         std::holds_alternative<Broadcast>(op) || is_send(op);
+}
+
+bool is_send(const Op& op) {
+  return std::holds_alternative<Shift>(op) || std::holds_alternative<AllToAll>(op);
 }
 
 AxisList axes_of(const Op& op) {

@@ -200,18 +200,34 @@ struct Shift {
   AxisList axes;
   friend bool operator==(const Shift&, const Shift&) = default;
 };
+// Each rank's piece of slice `from` for its piece of slice `to`.
+struct AllToAll {
+  Slice from, to;
+  AxisList axes;
+  friend bool operator==(const AllToAll&, const AllToAll&) = default;
+};
+
+// The ranks' values as one tensor, by a new leading dim, the size of the one axis: [size, ...]
+// sliced(0). Moves nothing.
+struct Stack {
+  AxisList axes;
+  friend bool operator==(const Stack&, const Stack&) = default;
+};
 
 using Op = std::variant<Input, Constant, AxisSize, DimSize, Pointwise, Cast, Dropout, Matmul,
                         Reduce, Norm, LayerNorm, BlockReduce, FoldBlocks, Update, AllReduce,
-                        ReduceScatter, AllGather, ReduceTo, Broadcast, Shard, RootOf, AsPartial, Shift>;
+                        ReduceScatter, AllGather, ReduceTo, Broadcast, Shard, RootOf, AsPartial, Shift,
+                        AllToAll, Stack>;
 
 // The word a program writes for it: "add", "all_reduce", "input", ...
 std::string_view name_of(const Op& op);
 
 // A leaf that stands for a number: no inputs, and copied freely for each reader.
 bool is_literal(const Op& op);
-// Moves data between ranks (Shard, RootOf and AsPartial do not).
+// Moves data between ranks (Shard, RootOf, AsPartial and Stack do not).
 bool is_communication(const Op& op);
+// Writes each rank's value, or parts of it, to another rank: Shift and AllToAll.
+bool is_send(const Op& op);
 // The axes an operation of the communication section names, else empty.
 AxisList axes_of(const Op& op);
 

@@ -23,7 +23,7 @@ Op rebound(Op op, const Bindings& bindings) {
         if constexpr (requires { payload.dtype; }) {
           payload.dtype = rebound(payload.dtype, bindings);
         }
-        if constexpr (requires { payload.to; }) payload.to = rebound(payload.to, bindings);
+        if constexpr (requires { payload.to.kind; }) payload.to = rebound(payload.to, bindings);
         if constexpr (requires { payload.out; }) {
           if (payload.out) payload.out = rebound(*payload.out, bindings);
         }

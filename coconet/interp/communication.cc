@@ -120,4 +120,24 @@ Pieces evaluate_shift(const Evaluation& e, const Shift& op) {
   return out;
 }
 
+Pieces evaluate_all_to_all(const Evaluation& e, const AllToAll& op) {
+  Pieces out(e.ranks());
+  const int size = size_of(e.result_kind());
+  for (int rank = 0; rank < e.ranks(); ++rank) {
+    const Piece result = e.result_piece(rank);
+    out[rank].resize(result.count() * size);
+    Coordinates at(result.sizes().size());
+    for (int owner : e.setting.mesh.group(rank, op.axes)) {
+      const Piece piece = e.input_piece(0, owner);
+      for (std::int64_t i = 0; i < result.count(); ++i) {
+        coordinates_of(result, i, &at);
+        const std::int64_t source = local_of(piece, at);
+        if (source < 0) continue;
+        std::memcpy(&out[rank][i * size], &e.input(0, owner)[source * size], size);
+      }
+    }
+  }
+  return out;
+}
+
 }  // namespace coconet::interp

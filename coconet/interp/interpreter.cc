@@ -100,14 +100,18 @@ Pieces evaluate(const Graph& graph, NodeId id, const std::vector<const Pieces*>&
           [&](const RootOf&) { return evaluate_keep(e); },
           [&](const AsPartial& op) { return evaluate_as_partial(e, op); },
           [&](const Shift& op) { return evaluate_shift(e, op); },
+          [&](const AllToAll& op) { return evaluate_all_to_all(e, op); },
+          [&](const Stack&) { return *e.values[0]; },  // the same bytes, by one dim more
       },
       graph.node(id).op);
 }
 
 Result run(const Graph& graph, const std::map<std::string, Pieces>& inputs,
-           const Setting& setting) {
-  check(static_cast<int>(setting.mesh.sizes.size()) == graph.mesh().size(),
+           const Setting& given) {
+  check(static_cast<int>(given.mesh.sizes.size()) == graph.mesh().size(),
         "the mesh has the graph's axes");
+  Setting setting = given;
+  setting.sizes = with_axes(given.sizes, graph.mesh(), given.mesh);
   check_names(graph, inputs);
   check_roots(graph, setting);
   Result result;

@@ -49,5 +49,6 @@ Pieces evaluate_broadcast(const Evaluation& e, const Broadcast& op);
 Pieces evaluate_keep(const Evaluation& e);
 Pieces evaluate_as_partial(const Evaluation& e, const AsPartial& op);
 Pieces evaluate_shift(const Evaluation& e, const Shift& op);
+Pieces evaluate_all_to_all(const Evaluation& e, const AllToAll& op);
 
 }  // namespace coconet::interp

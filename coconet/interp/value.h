@@ -11,7 +11,8 @@
 
 namespace coconet::interp {
 
-// Rank r's coordinates follow from `mesh`.
+// Rank r's coordinates follow from `mesh`. `sizes` are those of the dims and, where values are
+// stacked, of the mesh's axes (with_axes).
 struct Setting {
   Sizes sizes;
   MeshSizes mesh;

@@ -25,8 +25,8 @@ std::vector<Access> of_kernel(const Plan& plan, const Kernel& kernel) {
   }
   for (const Store& store : kernel.stores) {
     const Level level = kernel.statements[store.value.index].level;
-    const bool piece =
-        level == Level::run || plan.buffer(store.buffer).type.shape == kernel.space.shape;
+    const bool piece = !store.held && (level == Level::run ||
+                                       plan.buffer(store.buffer).type.shape == kernel.space.shape);
     out.push_back({store.buffer, true, reach_of(store), piece});
   }
   return out;

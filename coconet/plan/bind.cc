@@ -190,11 +190,11 @@ std::int64_t leading_rows(const Piece& piece, int last) {
 BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
                const std::vector<std::int64_t>& chunks) {
   check_mesh(plan, mesh);
-  check_sizes(plan, sizes);
+  check_sizes(plan, with_axes(sizes, plan.graph.mesh(), mesh));
   check_roots(plan, mesh);
   BoundPlan bound;
   bound.plan = &plan;
-  bound.sizes = sizes;
+  bound.sizes = with_axes(sizes, plan.graph.mesh(), mesh);
   bound.mesh = mesh;
   for (const Buffer& buffer : plan.buffers) {
     BoundBuffer out;

@@ -119,8 +119,12 @@ class GroupForming {
     if (const auto* matmul = std::get_if<MatmulLaunch>(&launch.work)) {
       return access.buffer != matmul->b;
     }
-    return std::holds_alternative<Kernel>(launch.work) &&
-           has_rows(plan_.buffer(access.buffer).type.shape);
+    const Kernel* kernel = std::get_if<Kernel>(&launch.work);
+    const auto scatters = [&](const Store& store) {
+      return store.held && store.buffer == access.buffer;
+    };
+    if (!kernel || std::any_of(kernel->stores.begin(), kernel->stores.end(), scatters)) return false;
+    return has_rows(plan_.buffer(access.buffer).type.shape);
   }
 
   template <class Accept>

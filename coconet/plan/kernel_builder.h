@@ -43,6 +43,7 @@ class KernelBuilder {
   ValueId load(NodeId id);
   ValueId fold_peers(NodeId id, Fold fold, const AxisList& axes);
   ValueId layer_norm(NodeId id);
+  ValueId stack(NodeId id);
   ValueId row_reduce(NodeId id, const Reduce& reduce);
   ValueId fold_of_blocks(NodeId id);
   ValueId computed(NodeId id);

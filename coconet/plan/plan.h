@@ -91,12 +91,13 @@ struct Statement {
 };
 
 // Writes a value to this rank's `buffer`, at the visited element, run or (call level) once; a scalar
-// that is rooted elsewhere is not written. With `all`, to the buffer of every rank of these axes;
-// with `to`, to that of the rank that the shift sends to, and zeros to this rank's if none sends.
+// that is rooted elsewhere is not written. With `all`, to the buffer of every rank of these axes
+// (with `held`, of those that hold the element); with `to`, to that of the rank that the shift sends to, and zeros to this rank's if none sends.
 struct Store {
   ValueId value;
   BufferId buffer;
   std::optional<AxisList> all = {};
+  bool held = false;
   std::optional<Shift> to = {};
 };
 // The axes over which a store reaches other ranks; empty for this rank's buffer alone.

@@ -124,6 +124,7 @@ class Printer {
     for (const Store& store : kernel.stores) {
       out_ += "    " + name(store.buffer) + " <- " + value_text(store.value);
       if (store.all) out_ += " to all ranks of " + axes_text(mesh_, *store.all);
+      if (store.held) out_ += " that hold it";
       if (store.to) out_ += " to " + receiver_text(*store.to);
       out_ += "\n";
     }

@@ -111,7 +111,7 @@ class RegionLowering {
         }
         return type;
       }
-      const bool sends = std::holds_alternative<Shift>(node.op);
+      const bool sends = is_send(node.op);
       const bool gathers =
           std::holds_alternative<AllGather>(node.op) && !node.type.shape.front().is_blocks();
       if (sends || gathers) gathered = &graph_.node(node.inputs[0]).type;
@@ -183,7 +183,12 @@ class RegionLowering {
       return;
     }
     if (const auto* shift = std::get_if<Shift>(&node.op)) {
-      builder.store({builder.value(node.inputs[0]), storage_.buffer(id), {}, *shift});
+      builder.store({builder.value(node.inputs[0]), storage_.buffer(id), {}, false, *shift});
+      return;
+    }
+    if (const auto* exchange = std::get_if<AllToAll>(&node.op)) {
+      const ValueId value = builder.value(node.inputs[0]);
+      builder.store({value, storage_.buffer(id), exchange->axes, true, {}});
       return;
     }
     if (!read_outside(id) && !read_in_later_phase(id) && !stored_by_update(id) &&

@@ -93,7 +93,8 @@ Tensor Program::add_input(InputKind kind, const std::string& name, const DType& 
   Input input{kind, {dtype, shape, {}}, default_value};
   for (const Dim& dim : shape) {
     for (const std::string& used : dim.names()) {
-      if (!has(header_.dims, used)) refuse("`" + used + "` is not a dim of this program", where);
+      const bool known = has(header_.dims, used) || header_.mesh.axis(used);
+      if (!known) refuse("`" + used + "` is not a dim of this program", where);
       used_dims_.push_back(used);
     }
   }

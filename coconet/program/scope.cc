@@ -55,7 +55,7 @@ DType TypeReader::dtype(const syntax::Word& word) const {
 Dim TypeReader::dim(const syntax::DimExpr& dim) const {
   Dim out(dim.coefficient);
   for (const syntax::Word& name : dim.names) {
-    if (!declarations_.has_dim(name.text)) {
+    if (!declarations_.has_dim(name.text) && !mesh().axis(name.text)) {
       if (declarations_.incomplete) throw Poisoned{};
       throw UserError(ErrorKind::type,
                       "`" + name.text + "` is not a dim" +

@@ -29,6 +29,7 @@ constexpr std::array kXRootMaybe = {P{"x"}, P{"root", Role::integer, false}};
 constexpr std::array kXRoot = {P{"x"}, P{"root", Role::integer}};
 constexpr std::array kShift = {P{"x"}, P{"axis", Role::axis}, P{"by", Role::offset},
                                P{"wrap", Role::word, false}};
+constexpr std::array kXTwoSlices = {P{"x"}, P{"from", Role::slice}, P{"to", Role::slice}};
 constexpr std::array kXSlice = {P{"x"}, P{"slice", Role::slice}};
 
 std::optional<DType> dtype_or_none(const Attribute& attribute) {
@@ -93,6 +94,10 @@ Op make_shift(Attributes a) {
   if (std::holds_alternative<std::monostate>(a[0])) return Shift{integer_in(a[1]), wrap, {}};
   return Shift{integer_in(a[1]), wrap, {integer_in(a[0])}};
 }
+Op make_all_to_all(Attributes a) {
+  return AllToAll{std::get<Slice>(a[0]), std::get<Slice>(a[1]), {}};
+}
+Op make_stack(Attributes) { return Stack{}; }
 
 const auto& signatures() {
   using Fn = PointwiseFn;
@@ -132,6 +137,8 @@ const auto& signatures() {
       Signature{"shard", kXSlice, true, make_shard},
       Signature{"root", kXRoot, true, make_root},
       Signature{"as_partial", kXFold, true, make_as_partial},
+      Signature{"all_to_all", kXTwoSlices, true, make_all_to_all},
+      Signature{"stack", kX, true, make_stack},
       Signature{"shift", kShift, false, make_shift},
       Signature{"block_sums", kX, false, block_reduction<Fold::sum, false>},
       Signature{"block_max", kX, false, block_reduction<Fold::max, false>},
@@ -158,8 +165,6 @@ constexpr std::array kAbsent = {
     Absent{"reshape", "declare the input with the shape in which it is used"},
     Absent{"concat", "declare one input for the whole"},
     Absent{"narrow", "declare one input for the part"},
-    Absent{"all_to_all", "reduce_scatter, all_gather and shard are there"},
-    Absent{"stack", "all_reduce and all_gather are there"},
     Absent{"across", "write one operation for each tensor"},
 };
 

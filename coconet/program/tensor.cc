@@ -196,4 +196,10 @@ Tensor shift(const Operand& x, const std::string& axis, int by, bool wrap) {
   return Operand::call("shift", {x, {}, given(by), wrap ? given(1) : Given()}, {axis});
 }
 
+Tensor all_to_all(const Operand& x, const Slice& from, const Slice& to, const Axes& axes) {
+  return Operand::call("all_to_all", {x, from, to}, axes);
+}
+
+Tensor stack(const Operand& x, const Axes& axes) { return Operand::call("stack", {x}, axes); }
+
 }  // namespace coconet

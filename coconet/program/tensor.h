@@ -154,5 +154,8 @@ Tensor root(const Operand& x, int root, const Axes& axes = {});
 Tensor as_partial(const Operand& x, Fold fold, const Axes& axes = {});
 // To the rank `by` further on the axis; zeros where none sends.
 Tensor shift(const Operand& x, const std::string& axis, int by, bool wrap = false);
+// From slice `from` to slice `to`.
+Tensor all_to_all(const Operand& x, const Slice& from, const Slice& to, const Axes& axes = {});
+Tensor stack(const Operand& x, const Axes& axes = {});
 
 }  // namespace coconet

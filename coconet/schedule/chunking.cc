@@ -92,6 +92,8 @@ class Chunker {
             [&](const AllReduce&) { set(true); },
             [&](const RootOf&) { set(true); },
             [&](const Shift&) { set(true); },
+            [&](const AllToAll& op) { refusal = place_exchange(id, op.from); },
+            [&](const Stack&) { set(true); },
             [&](const AsPartial&) { set(true); }},
         node.op);
     return refusal;
@@ -137,6 +139,13 @@ class Chunker {
     return place_collective(id, graph_.node(operand).type.layout.slice(axes[0]));
   }
 
+  // It sends chunk by chunk, but a rank has no chunk of its new slice before all are sent.
+  std::optional<Refusal> place_exchange(NodeId id, const Slice& from) {
+    auto refusal = place_collective(id, from);
+    grain_[id.index] = Grain::late;
+    return refusal;
+  }
+
   std::optional<Refusal> place_shard(NodeId id, const Slice& slice) {
     if (reads_chunks(id)) return place_collective(id, slice);
     grain_[id.index] = grain_of(id, true);
@@ -164,6 +173,7 @@ struct Cutter {
 std::optional<Cutter> first_collective(const Graph& graph, const NodeSet& set) {
   for (NodeId id : list_of(set)) {
     if (const ReduceScatter* op = op_as<ReduceScatter>(graph, id)) return Cutter{id, op->slice};
+    if (const AllToAll* op = op_as<AllToAll>(graph, id)) return Cutter{id, op->from};
     const AllGather* gather = op_as<AllGather>(graph, id);
     const NodeId operand = gather ? graph.node(id).inputs[0] : NodeId{};
     if (gather && !op_as<BlockReduce>(graph, operand)) {

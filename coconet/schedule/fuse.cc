@@ -99,7 +99,6 @@ class Members {
            op_as<BlockReduce>(graph_, graph_.node(id).inputs[0]) != nullptr;
   }
   bool inside(NodeId id) const { return set_[id.index]; }
-  static bool is_send(const Op& op) { return std::holds_alternative<Shift>(op); }
   // What is written to other ranks, after all computation.
   bool ends(NodeId id) const {
     return std::ranges::count(gathers_, id) > 0 || std::ranges::count(sends_, id) > 0;

@@ -100,7 +100,9 @@ void KernelTurn::store_values(Level from, Level to) {
       for (std::size_t i = 0; i < count_of(level); ++i) {
         ScalarValue stored = value(store.value, i);
         if (zeros) stored = interp::cast(interp::scalar(0.0), stored.kind);
-        context_.memory.write(actor_, store.buffer, owner, place(level, i, piece), stored);
+        const std::int64_t at = place(level, i, piece);
+        if (store.held && at < 0) continue;
+        context_.memory.write(actor_, store.buffer, owner, at, stored);
       }
     }
   }

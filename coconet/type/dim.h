@@ -8,7 +8,8 @@
 
 namespace coconet {
 
-using Sizes = std::map<std::string, std::int64_t>;  // dim name -> size
+// Dim name -> size. A mesh's axes are dims too, of what is stacked over their ranks.
+using Sizes = std::map<std::string, std::int64_t>;
 
 inline constexpr std::int64_t kBlock = 1024;  // elements of a block (docs/numerics.md)
 

@@ -6,6 +6,12 @@
 
 namespace coconet {
 
+Sizes with_axes(Sizes sizes, const Mesh& mesh, const MeshSizes& mesh_sizes) {
+  check(mesh.axes.size() == mesh_sizes.sizes.size(), "one size for each axis of the mesh");
+  for (int axis = 0; axis < mesh.size(); ++axis) sizes[mesh.axes[axis]] = mesh_sizes.sizes[axis];
+  return sizes;
+}
+
 Cut cut(std::int64_t total, int parts, int part, std::int64_t grain) {
   check(parts >= 1 && part >= 0 && part < parts && total >= 0, "a part of a cut");
   const std::int64_t grains = total / grain + (total % grain != 0);

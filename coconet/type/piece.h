@@ -9,6 +9,9 @@
 
 namespace coconet {
 
+// `sizes` and, under their names, those of the mesh's axes.
+Sizes with_axes(Sizes sizes, const Mesh& mesh, const MeshSizes& mesh_sizes);
+
 // A cut of `total` rows into `parts`: part i has rows [begin, begin + count). ceil(total/parts)
 // rows each, the last ones shorter or empty; with grain > 1 the cut falls on multiples of it.
 struct Cut {

@@ -154,6 +154,32 @@ TEST(ShiftRefusal, NeedsAWholeValueOnItsAxis) {
   refused(shift, {on({{dp, rooted(0)}})}, {"is rooted(0)", "broadcast(x) over it first"});
 }
 
+TEST(AllToAllRefusal, NeedsItsSlice) {
+  const AllToAll exchange{Slice::dim(0), Slice::dim(1), kAxis};
+  refused(exchange, {n(sliced(1))},
+          {"all_to_all(f32[N,H] sliced(1))", "is sliced(1), needed sliced(0)",
+           "legal: all_to_all(x, (1), (1))"});
+  refused(exchange, {n(replicated())}, {"is replicated", "shard(x, (1))"});
+  refused(exchange, {n(partial())}, {"is partial(+)", "reduce_scatter(x, +, (1))"});
+  refused(exchange, {n(local())}, {"is local", "stack(x) first"});
+  refused(exchange, {n(rooted(0))}, {"shard(broadcast(x), (1))"});
+  refused(AllToAll{Slice::dim(0), Slice::dim(0), kAxis}, {n(sliced(0))}, {"nothing to exchange"});
+  refused(AllToAll{Slice::dim(0), Slice::dim(2), kAxis}, {n(sliced(0))}, {"dims that exist"});
+  const TensorType nested = on({{dp, sliced(0)}, {tp, sliced(0)}});
+  refused(AllToAll{Slice::dim(0), Slice::dim(1), {dp}}, {nested}, {"axis tp cuts the piece"});
+  refused(AllToAll{Slice::dim(2), Slice::dim(0), {tp}},
+          {kTwo.type(f32, {"N", "M", "H"}, {{dp, sliced(0, 1)}, {tp, sliced(2)}})},
+          {"(0) overlaps (0..1)"});
+  refused(AllToAll{Slice::dim(0), Slice::dim(1), {tp}},
+          {on({{tp, sliced(0)}, {dp, sliced_flat()}})}, {"axis dp cuts the piece"});
+}
+
+TEST(StackRefusal, NeedsLocalValuesOfOneAxis) {
+  refused(Stack{kAxis}, {n(replicated())}, {"is replicated, one value", "needed: local"});
+  refused(Stack{kAxis}, {n(partial())}, {"is partial(+)"});
+  refused(Stack{{dp, tp}}, {on({{dp, local()}, {tp, local()}})}, {"found 2 axes", "then over"});
+}
+
 TEST(UpdateRefusal, NeedsTheStoragesType) {
   const TensorType p = of({"N"});
   refused(Update{}, {p, of({"N"}, Replicated{}, f16)}, {"is f16", "update(p, cast(e, f32))"});

@@ -89,6 +89,9 @@ TEST(ParseStatements, Arguments) {
   expect_statement_error("z = sum(x, [])", "14", "no dims in the brackets");
   expect_statement_error("z = x / size(pp)", "16", "`pp` is not a dim");
   expect_statement_error("z = x / size(N+M)", "16", "size(...) takes an axis");
+  expect_statement_error("z = all_to_all(x, 0, x)", "22", "`to` of `all_to_all` is a slice");
+  expect_statement_error("z = all_to_all(x, 0)", "7", "lacks its argument `to`");
+  expect_statement_error("z = stack(x, 0)", "16", "has no place for this argument");
   expect_statement_error("z = shift(x, pp, 1)", "14", "`pp` is not an axis of the mesh");
   expect_statement_error("z = shift(x, N*N, 1)", "15", "`axis` of `shift` is an axis of the mesh");
   expect_statement_error("z = shift(x, tp, x)", "18", "`by` of `shift` is an integer of either sign");
@@ -103,7 +106,7 @@ TEST(ParseStatements, Arguments) {
 TEST(ParseStatements, AbsentOperations) {
   for (const char* name :
        {"conv1d", "conv2d", "convolution", "softmax", "rms_norm", "transpose", "reshape", "concat",
-        "narrow", "all_to_all", "stack", "across"}) {
+        "narrow", "across"}) {
     expect_statement_error("z = " + std::string(name) + "(x)", "7",
                            "`" + std::string(name) + "` is not supported in this version");
     try {

@@ -121,6 +121,18 @@ TEST(FuseRefuses, WhatFollowsASend) {
   apply(graph, parse_schedule("schedule s for p { fuse(y, z) }"));
 }
 
+TEST(FuseRefuses, WhatAnExchangeDoesNotReadByElements) {
+  const std::string experts =
+      "mesh world(tp) dim N, H program p(x: f32[N,H] sliced(0), r: f32[N,H] sliced(1)) {"
+      "y = x * 2 z = all_to_all(y, 0, 1) u = z + r v = r * 2 return u, v }";
+  expect_step_refused(experts, "fuse(y, z, u)", {"`u` reads `z`, but gathers come last"});
+  expect_step_refused(experts, "fuse(v, y, z)",
+                      {"`v` runs over [N,H] sliced(1)", "what `z` sends over [N,H] sliced(0)",
+                       "placed as the operand of its send is"});
+  const Graph graph = parse_program(experts);
+  apply(graph, parse_schedule("schedule s for p { fuse(y, z) }"));
+}
+
 TEST(FuseRefuses, TwoReduceScatters) {
   expect_step_refused(pointwise("s = all_reduce(g, +) t = all_reduce(h, +) u = s + t return u"),
                       "a, ag = split(s, (0)) b, bg = split(t, (0)) fuse(a, b)",

@@ -59,7 +59,7 @@ TEST_P(Examples, AreShort) {
 
 INSTANTIATE_TEST_SUITE_P(All, Examples,
                          testing::Values("sgd", "adam", "lamb", "attention", "mlp",
-                                         "attention_norm", "mlp_norm", "pipeline"),
+                                         "attention_norm", "mlp_norm", "pipeline", "moe"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST_P(PlanOfExample, IsTheSameEveryTime) {
 
 INSTANTIATE_TEST_SUITE_P(Examples, PlanOfExample,
                          testing::Values("sgd", "adam", "lamb", "attention", "mlp",
-                                         "attention_norm", "mlp_norm", "pipeline"),
+                                         "attention_norm", "mlp_norm", "pipeline", "moe"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(GeneratedSource, OfTheShardedAdam) {

@@ -116,6 +116,13 @@ bool ProgramWriter::collective(int x) {
   if (whole && random_.chance(20)) {
     return add(Shift{random_.below(5) - 2, random_.chance(30), {axis}}, {x}).has_value();
   }
+  if (layout.is<Local>(axis) && random_.chance(10)) return add(Stack{{axis}}, {x}).has_value();
+  if (layout.is<Sliced>(axis) && random_.chance(40)) {
+    const int rank = type(x).rank();
+    Slice to = random_.chance(30) ? Slice::all() : Slice::dim(random_.below(rank));
+    if (rank > 2 && random_.chance(30)) to = Slice::range(0, 1);
+    return add(AllToAll{layout.slice(axis), to, axes}, {x}).has_value();
+  }
   if (layout.is<Sliced>(axis)) return add(AllGather{axes}, {x}).has_value();
   if (layout.is<Rooted>(axis)) return add(Broadcast{{}, axes}, {x}).has_value();
   Fold fold = Fold::sum;

@@ -74,7 +74,10 @@ std::optional<std::string> tensor_differs(const interp::Setting& setting,
 
 class CaseRun {
  public:
-  CaseRun(const Case& given, const Runner& runner) : given_(given), runner_(runner) {}
+  CaseRun(const Case& given, const Runner& runner) : given_(given), runner_(runner) {
+    const interp::Setting& setting = given.setting;
+    given_.setting.sizes = with_axes(setting.sizes, build(given.program).mesh(), setting.mesh);
+  }
 
   Outcome run() {
     const Graph graph = build(given_.program);
@@ -203,7 +206,7 @@ class CaseRun {
     return std::nullopt;
   }
 
-  const Case& given_;
+  Case given_;
   const Runner& runner_;
   Tensors global_;
   std::uint64_t runs_ = 0;

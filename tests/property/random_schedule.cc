@@ -116,8 +116,10 @@ class Proposer {
       for (const std::string& gather : gathers) {
         if (random_.chance(60)) step.arguments.push_back(gather);
       }
-      for (const std::string& shift : named<Shift>()) {
-        if (random_.chance(30)) step.arguments.push_back(shift);
+      for (const Names& sends : {named<Shift>(), named<AllToAll>()}) {
+        for (const std::string& send : sends) {
+          if (random_.chance(30)) step.arguments.push_back(send);
+        }
       }
       return step;
     }

@@ -150,6 +150,67 @@ program it(x: f32[N] partial(+)@[dp,tp], y: f16[N] local@dp, c: f32[N] sliced(0)
                   "--mesh dp=3,tp=2 --dim N=4133");
 }
 
+// Data by tensor parallel, nested slices of one dim, and collectives over both axes.
+TEST(CliProgram, SchedulesOnTwoAxes) {
+  const std::string program = R"(
+mesh world(dp, tp)
+dim N, H
+dtype T = f16
+program it(g: T[N,H] local@dp sliced(1)@tp, p: f32[N,H] sliced(1)@tp, state m: f32[N,H] sliced(1)@tp,
+           x: T[N,H] sliced(1)@tp sliced(0)@dp, w: T[H,H] sliced(0)@tp, q: T[N,H] partial(+)@[dp,tp],
+           b: T[H]) {
+  total = all_reduce(cast(g, f32), +)@dp
+  m2 = update(m, 0.9 * m + total / size(dp))
+  p2 = update(p, p - 0.1 * m2)
+  layer = matmul(x, w)
+  sum = all_reduce(layer, +)@tp
+  act = relu(sum + b)
+  both = all_reduce(q, +)@[dp,tp]
+  out = dropout(both * b, 0.25)
+  return p2, act, out
+}
+schedule sharded for it {
+  rs, ag = split(total)
+  body, gm, gp = reorder(ag, [m2, p2])
+  as_slice(m) dead(gm)
+  fuse(rs, body, gp)
+  rs2, ag2 = split(both, (0))
+  body2, g2 = reorder(ag2, [out])
+  fuse(rs2, body2, g2)
+  rs3, ag3 = split(sum, (0))
+  body3, g3 = reorder(ag3, [act])
+  ar3 = fuse(rs3, body3, g3)
+  overlap(layer, ar3)
+}
+)";
+  for (const char* mesh : {"dp=2,tp=2", "dp=3,tp=2", "dp=1,tp=4"}) {
+    expect_verified(program, "--dim N=13,H=190 --schedule sharded --mesh " + std::string(mesh));
+  }
+}
+
+// Another order of adding floating numbers: judged by each operation's bound, not by the bits.
+TEST(CliProgram, AHierarchicalSplitReassociates) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("it.coco");
+  for (const char* dtype : {"f32", "f16", "i32"}) {
+    test::write_text(file, "mesh world(dp, tp)\ndim N\nprogram it(x: " + std::string(dtype) +
+                               "[N] partial(+)@[dp,tp]) { total = all_reduce(x, +)@[dp,tp] out = "
+                               "total + total return out }\nschedule s for it { rs, ar, ag = "
+                               "split(total, hierarchical) body, gather = reorder(ag, [out]) "
+                               "fuse(body, gather) }");
+    const bool exact = std::string(dtype) == "i32";
+    const ToolResult check = run_tool("check " + file);
+    EXPECT_THAT(check.out, HasSubstr(exact ? "exact" : "reassociates"));
+    for (const char* mesh : {"dp=2,tp=2", "dp=3,tp=2", "dp=2,tp=3"}) {
+      const ToolResult result = run_tool("run " + file + " --verify --dim N=2500 --schedule s " +
+                                         "--mesh " + mesh);
+      EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+      EXPECT_THAT(result.out, HasSubstr("within bound: yes")) << dtype;
+      if (exact) EXPECT_THAT(result.out, HasSubstr("bit-equal to unscheduled: yes"));
+    }
+  }
+}
+
 TEST(CliProgram, ShiftsAlongAnAxis) {
   const std::string program = R"(
 mesh world(pp, tp)
@@ -170,6 +231,42 @@ schedule s for it { fuse(a) }
 )";
   expect_verified(program, "--mesh pp=3,tp=2 --dim B=5,N=2051");
   expect_verified(program, "--mesh pp=2,tp=3 --dim B=1,N=0 --dtype T=bf16 --schedule s");
+}
+
+TEST(CliProgram, ExchangesOfEverySlice) {
+  const std::string program = R"(
+mesh world(dp, tp)
+dim A, B, N
+dtype T = f32
+program it(x: T[A,B,N] sliced(0)@tp, y: T[A,B,N] sliced(*)@tp, z: T[A,B,N] sliced(0)@dp sliced(0)@tp,
+           k: bool[A,B,N] sliced(0..1)@tp, l: T[N] local@tp, s: i32[] local@dp, b: T[N]) {
+  a = all_to_all(x * 2 + b, 0, 2)@tp
+  c = all_to_all(y, (*), (0..1))@tp
+  d = all_to_all(z, 0, 1)@tp
+  e = all_to_all(z, (0), (*))@[dp,tp]
+  f = all_to_all(k, (0..1), 2)@tp
+  g = all_to_all(stack(l), 0, 1)@tp
+  h = all_gather(stack(s))@dp * size(dp)
+  i = stack(l) + b
+  j = sum(all_to_all(a, 2, 1), [2])
+  return a, c, d, e, f, g, h, i, j
+}
+schedule s for it { fuse(a) }
+)";
+  expect_verified(program, "--mesh dp=3,tp=2 --dim A=7,B=3,N=130");
+  expect_verified(program, "--mesh dp=1,tp=5 --dim A=2,B=1,N=0 --dtype T=f16");
+  expect_verified(program, "--mesh dp=2,tp=4 --dim A=3,B=1,N=2 --dtype T=bf16 --schedule s");
+}
+
+TEST(CliProgram, ExpertsUnderEverySchedule) {
+  for (const char* schedule : {"", "--schedule fused", "--schedule overlapped --chunks 3"}) {
+    for (const char* ranks : {"1", "3", "4"}) {
+      const ToolResult result = run_tool("run examples/moe.coco --verify --ranks " +
+                                         std::string(ranks) + " --dim E=8,C=37,H=5,F=9 " + schedule);
+      EXPECT_EQ(result.exit_code, 0) << result.err;
+      EXPECT_THAT(result.out, HasSubstr("bit-equal to unscheduled: yes")) << schedule << ranks;
+    }
+  }
 }
 
 TEST(CliProgram, APipelineUnderEverySchedule) {

@@ -101,7 +101,7 @@ void expect_same_meaning(const Applied& before, const Applied& after,
 
 void expect_schedule_keeps_meaning(const Graph& program, const Schedule& schedule,
                                    const Sizes& sizes, const std::vector<int>& mesh, int seed) {
-  const interp::Setting setting{sizes, MeshSizes{mesh}, 7, 3};
+  const interp::Setting setting{with_axes(sizes, program.mesh(), {mesh}), MeshSizes{mesh}, 7, 3};
   const auto globals = draw_inputs(program, setting, seed);
   const Applied unscheduled = start(program);
   Applied applied = unscheduled;

@@ -15,8 +15,8 @@ Planned planned(const std::string& program, const std::string& steps, const Size
       parse_schedule("schedule s for " + graph.header().program + " {" + steps + "}");
   Planned out{apply(graph, schedule).graph, {}, {}, {}};
   out.plan = plan::from_schedule(out.graph);
-  out.setting.sizes = sizes;
   out.setting.mesh.sizes = mesh;
+  out.setting.sizes = with_axes(sizes, graph.mesh(), out.setting.mesh);
   out.setting.seed = 7;
   execute::GlobalTensors tensors;
   execute::draw_missing(out.graph, out.setting, tensors);

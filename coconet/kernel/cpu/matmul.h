@@ -31,7 +31,7 @@ inline std::int64_t batch_in(const Space& operand, const Space& out, int batch_g
 // out = a b. Dims of b before its last two are batches, which a and out have too; else all dims of
 // a before the last are rows. Of K and of batches an operand may hold a part and the other all: the
 // product is over what both hold.
-// Only rows [begin, begin + count) of out (count < 0: all); with batches, of each.
+// Only rows [begin, begin + count) of out (count < 0: all), counted through all its batches.
 inline Status matmul_piece(const Call& call, MatmulType type, MatmulType out_type,
                            const MatmulOperand& a, const MatmulOperand& b, const MatmulOperand& out,
                            std::int64_t begin = 0, std::int64_t count = -1) {
@@ -49,17 +49,20 @@ inline Status matmul_piece(const Call& call, MatmulType type, MatmulType out_typ
   std::int64_t batches = 1, rows = 1;
   for (int g = 0; g < batch_groups; ++g) batches *= out.space.group[g].count;
   for (int g = batch_groups; g + 1 < out.space.groups; ++g) rows *= out.space.group[g].count;
-  work.m = count < 0 ? rows : count;
+  const std::int64_t end = count < 0 ? batches * rows : begin + count;
   work.a_stride = a_k.count;
   work.b_stride = work.out_stride = work.n;
   for (std::int64_t batch = 0; batch < batches; ++batch) {
-    const std::int64_t a_row = batch_in(a.space, out.space, batch_groups, batch) * rows + begin;
+    const std::int64_t first = larger(0, begin - batch * rows);
+    work.m = smaller(rows, end - batch * rows) - first;
+    if (work.m <= 0) continue;
+    const std::int64_t a_row = batch_in(a.space, out.space, batch_groups, batch) * rows + first;
     const std::int64_t b_row = batch_in(b.space, out.space, batch_groups, batch) * b_k.count;
     const std::int64_t a_first = a_row * a_k.count + (work.k > 0 ? k_begin - a_k.begin : 0);
     const std::int64_t b_first = b_row + (work.k > 0 ? k_begin - b_k.begin : 0);
     work.a = static_cast<const char*>(a.data) + a_first * a.element_size;
     work.b = static_cast<const char*>(b.data) + b_first * work.n * b.element_size;
-    work.out = static_cast<char*>(out.data) + (batch * rows + begin) * work.n * out.element_size;
+    work.out = static_cast<char*>(out.data) + (batch * rows + first) * work.n * out.element_size;
     const Status status = call.matmul(call.runtime, work);
     if (status != kOk) return status;
   }

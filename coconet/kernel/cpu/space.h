@@ -15,17 +15,23 @@
 namespace coconet::kernel {
 
 inline constexpr int kMaxDims = 8;
+inline constexpr int kMaxNested = 16;  // of 8 dims and 8 axes
 
 struct Space {
-  // Dims first..last taken as one row-major index of `total`, cut to [begin, begin + count).
+  // Dims first..last taken as one row-major index of `total`, cut to [begin, begin + count). With
+  // children, the index is that of what they hold (an axis cut some of the dims before); else of
+  // the dims themselves.
   struct Group {
     int first = 0, last = 0;
     std::int64_t total = 1, begin = 0, count = 1;
+    int children = 0, child = 0;  // nested[child] to nested[child + children - 1], major first
   };
   int dims = 0;
   std::int64_t sizes[kMaxDims] = {};
   int groups = 0;
   Group group[kMaxDims] = {};
+  int nested_groups = 0;
+  Group nested[kMaxNested] = {};
   bool empty_here = false;  // a rooted tensor away from its root
 
   std::int64_t count() const {
@@ -46,20 +52,29 @@ inline Space whole_space(const std::int64_t* sizes, int dims) {
   return space;
 }
 
-// Cuts dims first..last, as one index, into `parts` and keeps `part`. Requires: the range is a
-// group already (its interval is cut again), or all its dims are whole.
+// Cuts dims first..last, as one index of what earlier cuts left, into `parts` and keeps `part`.
+// Requires: the range holds every group that it overlaps.
 inline void cut_space(Space& space, int first, int last, std::int64_t grain, int parts, int part) {
   int from = 0;
   while (space.group[from].last < first) ++from;
   int to = from;
   while (space.group[to].last < last) ++to;
   Space::Group merged = space.group[from];
-  for (int g = from + 1; g <= to; ++g) {
-    merged.last = space.group[g].last;
-    merged.total *= space.group[g].total;
+  if (from != to) {
+    bool whole = true;
+    merged.last = space.group[to].last;
+    merged.total = 1;
+    merged.begin = 0;
+    for (int g = from; g <= to; ++g) {
+      const Space::Group& group = space.group[g];
+      whole = whole && group.children == 0 && group.count == group.total;
+      merged.total *= group.count;
+    }
     merged.count = merged.total;
+    merged.children = whole ? 0 : to - from + 1;
+    merged.child = space.nested_groups;
+    for (int g = from; !whole && g <= to; ++g) space.nested[space.nested_groups++] = space.group[g];
   }
-  if (from != to) merged.begin = 0;
   const Cut piece = cut(merged.count, parts, part, grain);
   merged.begin += piece.begin;
   merged.count = piece.count;
@@ -87,20 +102,78 @@ inline void coordinates_of(const Space& space, std::int64_t global, std::int64_t
   }
 }
 
+// The index inside a group of the element at `coordinates`, dim d of which is coordinates[d +
+// shift]. Dims of 1 broadcast.
+inline std::int64_t index_in_group(const Space& space, const Space::Group& group,
+                                   const std::int64_t* coordinates, int shift) {
+  std::int64_t index = 0;
+  for (int c = 0; c < group.children; ++c) {
+    const Space::Group& child = space.nested[group.child + c];
+    index = index * child.count + index_in_group(space, child, coordinates, shift);
+  }
+  for (int d = group.first; group.children == 0 && d <= group.last; ++d) {
+    index = index * space.sizes[d] + (space.sizes[d] == 1 ? 0 : coordinates[d + shift]);
+  }
+  return index - group.begin;
+}
+
 // Where the element of the kernel's space at `coordinates` (of `dims` dims) stands in a buffer laid
 // out by `buffer`.
 inline std::int64_t index_in(const Space& buffer, const std::int64_t* coordinates, int dims) {
-  const int shift = dims - buffer.dims;
   std::int64_t index = 0;
   for (int g = 0; g < buffer.groups; ++g) {
-    std::int64_t merged = 0;
-    for (int d = buffer.group[g].first; d <= buffer.group[g].last; ++d) {
-      const std::int64_t at = buffer.sizes[d] == 1 ? 0 : coordinates[d + shift];
-      merged = merged * buffer.sizes[d] + at;
-    }
-    index = index * buffer.group[g].count + (merged - buffer.group[g].begin);
+    const Space::Group& group = buffer.group[g];
+    index = index * group.count + index_in_group(buffer, group, coordinates, dims - buffer.dims);
   }
   return index;
+}
+
+// Adds to *global what element `index` of the group contributes; *stride is the number of elements
+// of the dims after the group, then with those of the group.
+inline void add_global(const Space& space, const Space::Group& group, std::int64_t index,
+                       std::int64_t* stride, std::int64_t* global) {
+  index += group.begin;
+  if (group.children == 0) {
+    *global += index * *stride;
+    for (int d = group.first; d <= group.last; ++d) *stride *= space.sizes[d];
+    return;
+  }
+  for (int c = group.children - 1; c >= 0; --c) {
+    const Space::Group& child = space.nested[group.child + c];
+    add_global(space, child, index % child.count, stride, global);
+    index /= child.count;
+  }
+}
+
+// The global flat index of element `index` of the piece; it ascends with the index.
+inline std::int64_t global_of(const Space& space, std::int64_t index) {
+  std::int64_t stride = 1, global = 0;
+  for (int g = space.groups - 1; g >= 0; --g) {
+    add_global(space, space.group[g], index % space.group[g].count, &stride, &global);
+    index /= space.group[g].count;
+  }
+  return global;
+}
+
+// How many elements from `index` on, of `end`, of what these groups hold are contiguous in the
+// dims' flat index: to the end of the last group that is cut.
+inline std::int64_t stretch_of(const Space& space, const Space::Group* groups, int count,
+                               std::int64_t index, std::int64_t end) {
+  std::int64_t inner = 1;
+  for (int g = count - 1; g >= 0; --g) {
+    const Space::Group& group = groups[g];
+    if (group.children > 0 || group.count != group.total) {
+      const std::int64_t at = index / inner % group.count;
+      std::int64_t held = group.count - at;
+      if (group.children > 0) {
+        held = stretch_of(space, &space.nested[group.child], group.children, group.begin + at,
+                          group.begin + group.count);
+      }
+      return smaller(end - index, held * inner - index % inner);
+    }
+    inner *= group.count;
+  }
+  return end - index;
 }
 
 struct Run {
@@ -114,23 +187,10 @@ struct Run {
 // as long as that allows.
 template <class Visit>
 void for_each_run(const Space& space, std::int64_t width, Visit&& visit) {
-  if (space.count() == 0) return;
-  // Trailing whole groups and the last cut one are contiguous together; the groups before them are
-  // stepped over.
-  int inner = space.groups;
-  std::int64_t length = 1, stride = 1;
-  while (inner > 0) {
-    const Space::Group& group = space.group[--inner];
-    length = group.count * stride;
-    stride *= group.total;
-    if (group.count != group.total) break;
-  }
-  std::int64_t at[kMaxDims] = {};
-  for (;;) {
-    std::int64_t global = 0;
-    for (int g = 0; g < space.groups; ++g) {
-      global = global * space.group[g].total + space.group[g].begin + (g < inner ? at[g] : 0);
-    }
+  const std::int64_t count = space.count();
+  for (std::int64_t index = 0; index < count;) {
+    const std::int64_t length = stretch_of(space, space.group, space.groups, index, count);
+    std::int64_t global = global_of(space, index);
     const std::int64_t end = global + length;
     while (global < end) {
       const std::int64_t stop = width > 0 ? smaller(end, (global / width + 1) * width) : end;
@@ -141,9 +201,31 @@ void for_each_run(const Space& space, std::int64_t width, Visit&& visit) {
       visit(run);
       global = stop;
     }
-    int g = inner - 1;
-    while (g >= 0 && ++at[g] == space.group[g].count) at[g--] = 0;
-    if (g < 0) return;
+    index += length;
+  }
+}
+
+// Calls visit(index, offset, length) for the stretches of the global flat indices [global, global +
+// count) that the space holds: elements `index` on of the piece, `offset` on of the range.
+template <class Visit>
+void for_each_held(const Space& space, std::int64_t global, std::int64_t count, Visit&& visit) {
+  const std::int64_t held = space.count();
+  std::int64_t index = 0, beyond = held;  // the first element that is not before the range
+  while (index < beyond) {
+    const std::int64_t middle = index + (beyond - index) / 2;
+    if (global_of(space, middle) < global) {
+      index = middle + 1;
+    } else {
+      beyond = middle;
+    }
+  }
+  while (index < held) {
+    const std::int64_t offset = global_of(space, index) - global;
+    if (offset >= count) return;
+    const std::int64_t length = smaller(
+        count - offset, stretch_of(space, space.group, space.groups, index, held));
+    visit(index, offset, length);
+    index += length;
   }
 }
 

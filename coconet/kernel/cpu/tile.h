@@ -112,4 +112,19 @@ void store_all(const Call& call, const Shifted& shifted, int buffer, std::int64_
   if (!shifted.receives) std::memset(pointer<T>(call, buffer, call.rank) + index, 0, bytes);
 }
 
+// Writes each element of a tile, whose first has the global flat index `global`, to the buffer of
+// the peer that holds it; piece_of(ranks) is what a rank holds.
+template <class T, class PieceOf>
+void store_held(const Ranks& ranks, const Peers& peers, PieceOf&& piece_of, int buffer,
+                std::int64_t global, const T* tile, std::int64_t count) {
+  for (int p = 0; p < peers.count; ++p) {
+    const Space held = piece_of(Ranks(ranks.call, ranks.axes, peers.rank[p]));
+    T* const to = pointer<T>(ranks.call, buffer, peers.rank[p]);
+    for_each_held(held, global, count,
+                  [&](std::int64_t index, std::int64_t offset, std::int64_t length) {
+                    std::memcpy(to + index, tile + offset, sizeof(T) * length);
+                  });
+  }
+}
+
 }  // namespace coconet::kernel

@@ -1,5 +1,7 @@
 #include "coconet/source/cpp/from_plan.h"
 
+#include <algorithm>
+
 #include "coconet/graph/print.h"
 #include "coconet/source/cpp/kernel_text.h"
 #include "coconet/source/cpp/run_text.h"
@@ -55,15 +57,30 @@ class ModulePrinter {
     return out + as_comment(print(plan_.graph), "");
   }
 
+  // Some dim is the size of that axis.
+  bool is_dim(const std::string& axis) const {
+    const auto among = [&](const Dim& dim) { return std::ranges::count(dim.names(), axis) > 0; };
+    return std::ranges::any_of(plan_.graph.nodes(), [&](const Node& node) {
+      const DimSize* size = std::get_if<DimSize>(&node.op);
+      return std::ranges::any_of(node.type.shape, among) || (size && among(size->dim));
+    });
+  }
+
   std::string dims_text() const {
     const auto& dims = plan_.graph.header().dims;
-    if (dims.empty()) return "";
-    std::string out = "namespace dim {  // the program's sizes\n";
+    const auto& axes = plan_.graph.mesh().axes;
+    std::string out;
     for (std::size_t d = 0; d < dims.size(); ++d) {
       out += "[[maybe_unused]] std::int64_t " + dim_name(dims[d]) +
              "(const Call& call) { return call.dims[" + std::to_string(d) + "]; }\n";
     }
-    return out + "}  // namespace dim\n\n";
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      if (!is_dim(axes[a])) continue;
+      out += "[[maybe_unused]] std::int64_t " + dim_name(axes[a]) +
+             "(const Call& call) { return call.mesh_sizes[" + std::to_string(a) + "]; }\n";
+    }
+    if (out.empty()) return "";
+    return "namespace dim {  // the program's sizes\n" + out + "}  // namespace dim\n\n";
   }
 
   std::string buffers_text() const {

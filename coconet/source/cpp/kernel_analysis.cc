@@ -82,6 +82,7 @@ void KernelPrinter::choose_names() {
   for (const auto& [buffer, name] : buffer_names_) {
     names.fresh("at_" + name);
     names.fresh("to_" + name);
+    names.fresh("held_" + name);
     // A scalar's name is free for its value, unless the kernel stores it.
     bool pointed = !plan_.buffers[buffer].type.is_scalar();
     for (const Store& store : kernel_.stores) pointed = pointed || store.buffer.index == buffer;

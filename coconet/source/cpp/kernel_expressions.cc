@@ -140,6 +140,8 @@ std::string KernelPrinter::compute_definition(Id id) {
           [&](const Shard& op) { return unexpected(op); },
           [&](const RootOf& op) { return unexpected(op); },
           [&](const Shift& op) { return unexpected(op); },
+          [&](const AllToAll& op) { return unexpected(op); },
+          [&](const Stack& op) { return unexpected(op); },
       },
       std::get<Compute>(statement.action).op);
 }

@@ -82,7 +82,14 @@ void KernelPrinter::print_preamble() {
     }
   }
   for (const Store& store : kernel_.stores) {
-    if (at(store.value.index).level != Level::call) laid_out.insert(store.buffer.index);
+    if (at(store.value.index).level != Level::call && !store.held) {
+      laid_out.insert(store.buffer.index);
+    }
+    if (store.held) {
+      const std::string piece = pieces_.function_of(plan_.buffer(store.buffer).type);
+      line("  ", "const auto held_" + names_of(store.buffer) +
+                     " = [](const Ranks& of) { return " + piece + "(of); };");
+    }
     if (store.all) {
       groups.insert("const Peers " + peers_name(plan_.graph.mesh(), *store.all) +
                     " = ranks.peers(" + axes_text(*store.all) + ");");
@@ -169,7 +176,9 @@ void KernelPrinter::print_tile() {
     if (load && at(id).level != Level::call) indexed.insert(load->buffer.index);
   }
   for (const Store& store : kernel_.stores) {
-    if (at(store.value.index).level != Level::call) indexed.insert(store.buffer.index);
+    if (at(store.value.index).level != Level::call && !store.held) {
+      indexed.insert(store.buffer.index);
+    }
   }
   for (int b : indexed) {
     const bool block = plan_.buffers[b].type.rank() == 1 &&
@@ -287,7 +296,11 @@ void KernelPrinter::print_run_stores() {
   for (const Store& store : kernel_.stores) {
     const Id id = store.value.index;
     const std::string name = names_of(store.buffer), type = storage(store.buffer);
-    if (at(id).level == Level::element && reaches(store)) {
+    if (store.held) {
+      line(kIndent, "store_held(ranks, " + receivers_text(store) + ", held_" + name + ", buffer::" +
+                        name + ", run.global + offset, " + tile_of_store(store) +
+                        ".data(), count);");
+    } else if (at(id).level == Level::element && reaches(store)) {
       line(kIndent, "store_all(call, " + receivers_text(store) + ", buffer::" + name + ", " + name +
                         "_i, " + tile_of_store(store) + ".data(), count);");
     }

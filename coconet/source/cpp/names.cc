@@ -132,6 +132,7 @@ constexpr std::string_view kUsed[] = {"f16",
                                       "reduce_row",
                                       "rows_of",
                                       "store_all",
+                                      "store_held",
                                       "stored_identity",
                                       "wait_for",
                                       "whole_space"};

@@ -109,10 +109,10 @@ std::string as_comment(const std::string& text, const std::string& indent) {
   return out;
 }
 
-std::string Pieces::of(const TensorType& type) {
+std::string Pieces::function_of(const TensorType& type) {
   const auto key = std::make_pair(type.shape, type.layout);
   for (std::size_t i = 0; i < known_.size(); ++i) {
-    if (known_[i] == key) return "piece_" + std::to_string(i) + "(ranks)";
+    if (known_[i] == key) return "piece_" + std::to_string(i);
   }
   const std::string name = "piece_" + std::to_string(known_.size());
   known_.push_back(key);
@@ -143,7 +143,7 @@ std::string Pieces::of(const TensorType& type) {
              "] != " + std::to_string(rooted->root) + ";\n";
   }
   text_ += "  return space;\n}\n\n";
-  return name + "(ranks)";
+  return name;
 }
 
 }  // namespace coconet::source::cpp

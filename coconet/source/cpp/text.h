@@ -28,7 +28,8 @@ class Pieces {
  public:
   explicit Pieces(const plan::Plan& plan) : plan_(plan) {}
   // The call that makes the Space of the type's piece: "piece_2(ranks)".
-  std::string of(const TensorType& type);
+  std::string of(const TensorType& type) { return function_of(type) + "(ranks)"; }
+  std::string function_of(const TensorType& type);  // "piece_2"
   std::string functions() const { return text_; }
 
  private:

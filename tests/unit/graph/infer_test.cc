@@ -274,6 +274,21 @@ TEST(Infer, CollectivesOnSeveralAxes) {
   const auto n = [](const std::vector<std::pair<int, Placement>>& placed) {
     return on({"N", "H"}, placed);
   };
+  const Op exchange = AllToAll{Slice::dim(0), Slice::dim(1), {tp}};
+  const Op both = AllToAll{Slice::dim(0), Slice::all(), {dp, tp}};
+  const Op stack = Stack{{tp}};
+  expect_all(
+      {{exchange, {n({{tp, sliced(0)}})}, "f32[N,H] sliced(1)@tp"},
+       {exchange, {n({{dp, local()}, {tp, sliced(0)}})}, "f32[N,H] sliced(1)@tp local@dp"},
+       {exchange, {n({{dp, sliced(0)}, {tp, sliced(0)}})}, "f32[N,H] sliced(0)@dp sliced(1)@tp"},
+       {exchange, {n({{dp, sliced(1)}, {tp, sliced(0)}})}, "f32[N,H] sliced(1)@[dp,tp]"},
+       {both, {n({{dp, sliced(0)}, {tp, sliced(0)}})}, "f32[N,H] sliced(*)@[dp,tp]"},
+       {stack, {n({{tp, local()}})}, "f32[tp,N,H] sliced(0)@tp"},
+       {stack, {n({{dp, local()}, {tp, local()}})}, "f32[tp,N,H] sliced(0)@tp local@dp"},
+       {stack, {n({{dp, sliced(1)}, {tp, local()}})}, "f32[tp,N,H] sliced(2)@dp sliced(0)@tp"},
+       {stack, {n({{tp, local()}, {dp, sliced_flat()}})}, "f32[tp,N,H] sliced(0)@tp sliced(*)@dp"},
+       {stack, {kTwo.type(i32, {}, {{tp, local()}})}, "i32[tp] sliced(0)@tp"}},
+      kTwo.mesh());
   const Op shift = Shift{1, false, {dp}};
   expect_all({{shift, {n({})}, "f32[N,H] local@dp"},
               {shift, {n({{dp, local()}, {tp, partial()}})}, "f32[N,H] local@dp partial(+)@tp"},

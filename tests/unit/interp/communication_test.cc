@@ -184,6 +184,34 @@ TEST(Communication, AShiftCommutesWithCollectivesOfOtherAxes) {
   }
 }
 
+TEST(Communication, AnExchangeKeepsTheGlobalValue) {
+  const std::vector<Slice> slices = {Slice::dim(0), Slice::dim(1), Slice::range(0, 1),
+                                     Slice::all()};
+  for (int ranks = 1; ranks <= 8; ++ranks) {
+    for (const Slice& from : slices) {
+      for (const Slice& to : slices) {
+        if (from == to) continue;
+        Sample s({ranks}, {{"R", 5}, {"C", 421}});
+        const Layout cut = s.whole().with(0, Sliced{from});
+        const NodeId x = s.input("x", {f32, {kR, kC}, cut}, ramp(5 * 421));
+        s.output("out", s.add(AllToAll{from, to, {0}}, {x}, "out"));
+        EXPECT_EQ(s.value_of("out"), ramp(5 * 421)) << ranks << from.text() << to.text();
+      }
+    }
+  }
+}
+
+TEST(Communication, AStackIsTheRanksValuesInOrder) {
+  Sample s({3, 2}, {{"N", 2}});
+  const NodeId x = s.input("x", {f32, {kN}, local(0, 2)}, ramp(6));
+  const NodeId stacked = s.add(Stack{{0}}, {x}, "stacked");
+  s.output("whole", s.add(AllGather{{0}}, {stacked}, "whole"));
+  EXPECT_EQ(s.value_of("whole"), ramp(6));
+  const Dim ranks = Dim::named("a");
+  EXPECT_EQ(s.type(stacked).shape, (Shape{ranks, kN}));
+  EXPECT_EQ(s.pieces_of("whole")[0].size(), 6 * sizeof(float));
+}
+
 TEST(Communication, ARootBeyondTheMeshIsAnErrorOfTheData) {
   Sample s({2}, {{"N", 4}});
   const NodeId x = s.input("x", {f32, {kN}, s.whole()}, ramp(4));

@@ -54,8 +54,8 @@ Header header_of(std::size_t axes, const Sizes& dims) {
 }  // namespace
 
 Sample::Sample(std::vector<int> mesh, Sizes dims) : builder_(header_of(mesh.size(), dims)) {
-  setting.sizes = std::move(dims);
   setting.mesh.sizes = std::move(mesh);
+  setting.sizes = with_axes(std::move(dims), builder_.mesh(), setting.mesh);
 }
 
 NodeId Sample::input(const std::string& name, const TensorType& type,

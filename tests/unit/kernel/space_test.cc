@@ -78,6 +78,33 @@ TEST(Space, TwoAxesMayCutOneDimOrDifferentOnes) {
   }
 }
 
+// Each axis cuts what the ones before left: a later range holds several dims, some cut already.
+TEST(Space, ALaterAxisMayCutMoreDims) {
+  const auto nested = [](std::vector<Slice> slices) {
+    Layout layout(static_cast<int>(slices.size()));
+    for (int axis = 0; axis < layout.axes(); ++axis) {
+      layout = layout.with(axis, Sliced{slices[axis]});
+    }
+    return layout;
+  };
+  const Slice rows = Slice::range(0, 1), all = Slice::all();
+  const std::vector<Layout> layouts = {
+      nested({Slice::dim(0), rows}), nested({Slice::dim(1), rows}), nested({Slice::dim(1), all}),
+      nested({Slice::dim(2), all}),  nested({rows, all}),           nested({rows, rows}),
+      nested({all, all})};
+  for (const std::vector<int>& sizes : {std::vector<int>{2, 3}, {3, 2}, {1, 4}, {4, 1}, {5, 2}}) {
+    for (const Layout& layout : layouts) {
+      for (std::int64_t width : {0, 4, 1024}) {
+        expect_visits_piece({7, 3, 4}, layout, {sizes}, width);
+        expect_visits_piece({5, 2, 800}, layout, {sizes}, width);
+        expect_visits_piece({0, 3, 2}, layout, {sizes}, width);
+      }
+    }
+  }
+  const Layout deep = nested({Slice::dim(1), rows, all});
+  for (std::int64_t width : {0, 700}) expect_visits_piece({4, 5, 700}, deep, {{2, 2, 3}}, width);
+}
+
 TEST(Space, ABroadcastOperandStaysWhereItsDimIsOne) {
   const std::int64_t sizes[] = {2, 3, 4};
   const std::int64_t column[] = {4}, row[] = {2, 3, 1};
@@ -97,6 +124,51 @@ TEST(Space, RowsWithoutColumnsAreVisitedEmpty) {
                          EXPECT_EQ(run.coordinates[0] * 3 + run.coordinates[1], rows++);
                        });
   EXPECT_EQ(rows, 6);
+}
+
+// Of any range of flat indices, each rank of an axis finds just its elements, in their order.
+TEST(Space, TellsWhatOfARangeItHolds) {
+  const std::int64_t sizes[] = {3, 5, 4};
+  for (int ranks : {1, 2, 3, 8}) {
+    for (int kind = 0; kind < 6; ++kind) {
+      for (int rank = 0; rank < ranks; ++rank) {
+        kernel::Space space = kernel::whole_space(sizes, 3);
+        if (kind < 3) kernel::cut_space(space, kind, kind, 1, ranks, rank);
+        if (kind == 3) kernel::cut_space(space, 0, 1, 1, ranks, rank);
+        if (kind == 4) {
+          kernel::cut_space(space, 0, 0, 1, 2, 0);
+          kernel::cut_space(space, 2, 2, 1, ranks, rank);
+        }
+        if (kind == 5) {
+          kernel::cut_space(space, 1, 1, 1, 2, 1);
+          kernel::cut_space(space, 0, 1, 1, ranks, rank);
+        }
+        std::vector<std::int64_t> elements;
+        kernel::for_each_run(space, 1, [&](const kernel::Run& run) {
+          elements.push_back(run.global);
+        });
+        for (std::int64_t begin = 0; begin < 60; begin += 7) {
+          for (std::int64_t count : {1, 9, 60}) {
+            count = std::min(count, 60 - begin);
+            std::vector<std::int64_t> found;
+            kernel::for_each_held(
+                space, begin, count,
+                [&](std::int64_t index, std::int64_t offset, std::int64_t length) {
+                  for (std::int64_t i = 0; i < length; ++i) {
+                    ASSERT_EQ(elements.at(index + i), begin + offset + i);
+                    found.push_back(begin + offset + i);
+                  }
+                });
+            std::vector<std::int64_t> wanted;
+            for (std::int64_t element : elements) {
+              if (begin <= element && element < begin + count) wanted.push_back(element);
+            }
+            EXPECT_EQ(found, wanted) << kind << " " << rank << " of " << ranks;
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(Chunks, CoverEveryOwnersSliceOnce) {

@@ -33,6 +33,12 @@ TEST(ExampleSchedules, Sgd) { expect_all_schedules("sgd", kVectors); }
 TEST(ExampleSchedules, Adam) { expect_all_schedules("adam", kVectors); }
 TEST(ExampleSchedules, Lamb) { expect_all_schedules("lamb", kVectors); }
 
+TEST(ExampleSchedules, Moe) {
+  expect_all_schedules("moe", {{{"E", 4}, {"C", 7}, {"H", 3}, {"F", 5}},
+                               {{"E", 3}, {"C", 1}, {"H", 1}, {"F", 2}},
+                               {{"E", 8}, {"C", 0}, {"H", 2}, {"F", 2}}});
+}
+
 TEST(ExampleSchedules, Pipeline) {
   const File file = read_file("examples/pipeline.coco");
   ASSERT_EQ(file.schedules.size(), 4u);
