@@ -149,46 +149,45 @@ class Writer {
     const auto out_dtype = [this](const std::optional<DType>& dtype) {
       if (dtype) out_ += ", out=" + dtype->text();
     };
-    std::visit(Overloaded{[](const Input&) {},
-                          [](const Constant&) {},
-                          [&](const AxisSize& o) { out_ += graph_.mesh().axes[o.axis]; },
-                          [&](const DimSize& o) { out_ += o.dim.text(); },
-                          [](const Pointwise&) {},
-                          [&](const Cast& o) { out_ += ", " + o.to.text(); },
-                          [&](const Dropout& o) { out_ += ", site=" + std::to_string(o.site); },
-                          [&](const Matmul& o) { out_dtype(o.out); },
-                          [&](const Reduce& o) { write_dims(o.dims); },
-                          [&](const Norm& o) { out_dtype(o.out); },
-                          [](const LayerNorm&) {},
-                          [](const BlockReduce&) {},
-                          [&](const FoldBlocks& o) { fold(o.fold); },
-                          [](const Update&) {},
-                          [&](const AllReduce& o) { fold(o.fold); },
-                          [&](const ReduceScatter& o) {
-                            fold(o.fold);
-                            out_ += ", " + o.slice.text();
-                          },
-                          [](const AllGather&) {},
-                          [&](const ReduceTo& o) {
-                            fold(o.fold);
-                            number(o.root);
-                          },
-                          [&](const Broadcast& o) {
-                            if (o.root) number(*o.root);
-                          },
-                          [&](const Shard& o) { out_ += ", " + o.slice.text(); },
-                          [&](const RootOf& o) { number(o.root); },
-                          [&](const AsPartial& o) { fold(o.fold); },
-                          [&](const Shift& o) {
-                            out_ += ", " + graph_.mesh().axes[o.axes.at(0)];
-                            number(o.by);
-                            out_ += o.wrap ? ", wrap" : "";
-                          },
-                          [&](const AllToAll& o) {
-                            out_ += ", " + o.from.text() + ", " + o.to.text();
-                          },
-                          [](const Stack&) {}},
-               op);
+    std::visit(
+        Overloaded{[](const Input&) {},
+                   [](const Constant&) {},
+                   [&](const AxisSize& o) { out_ += graph_.mesh().axes[o.axis]; },
+                   [&](const DimSize& o) { out_ += o.dim.text(); },
+                   [](const Pointwise&) {},
+                   [&](const Cast& o) { out_ += ", " + o.to.text(); },
+                   [&](const Dropout& o) { out_ += ", site=" + std::to_string(o.site); },
+                   [&](const Matmul& o) { out_dtype(o.out); },
+                   [&](const Reduce& o) { write_dims(o.dims); },
+                   [&](const Norm& o) { out_dtype(o.out); },
+                   [](const LayerNorm&) {},
+                   [](const BlockReduce&) {},
+                   [&](const FoldBlocks& o) { fold(o.fold); },
+                   [](const Update&) {},
+                   [&](const AllReduce& o) { fold(o.fold); },
+                   [&](const ReduceScatter& o) {
+                     fold(o.fold);
+                     out_ += ", " + o.slice.text();
+                   },
+                   [](const AllGather&) {},
+                   [&](const ReduceTo& o) {
+                     fold(o.fold);
+                     number(o.root);
+                   },
+                   [&](const Broadcast& o) {
+                     if (o.root) number(*o.root);
+                   },
+                   [&](const Shard& o) { out_ += ", " + o.slice.text(); },
+                   [&](const RootOf& o) { number(o.root); },
+                   [&](const AsPartial& o) { fold(o.fold); },
+                   [&](const Shift& o) {
+                     out_ += ", " + graph_.mesh().axes[o.axes.at(0)];
+                     number(o.by);
+                     out_ += o.wrap ? ", wrap" : "";
+                   },
+                   [&](const AllToAll& o) { out_ += ", " + o.from.text() + ", " + o.to.text(); },
+                   [](const Stack&) {}},
+        op);
   }
 
   void write_dims(const std::vector<int>& dims) {

@@ -245,7 +245,8 @@ TensorType all_to_all(const Call& call, const AllToAll& op) {
     if (std::holds_alternative<Rooted>(found)) legal = "shard(broadcast(x), " + op.to.text() + ")";
     if (std::holds_alternative<Local>(found)) legal = "stack(x) first, which is sliced(0)";
     if (const Partial* partial = std::get_if<Partial>(&found)) {
-      legal = "reduce_scatter(x, " + std::string(name_of(partial->fold)) + ", " + op.to.text() + ")";
+      legal =
+          "reduce_scatter(x, " + std::string(name_of(partial->fold)) + ", " + op.to.text() + ")";
     }
     refuse(call,
            call.on(axis) + " the operand is " + text_of(found) + ", needed sliced" + op.from.text(),

@@ -214,10 +214,10 @@ struct Stack {
   friend bool operator==(const Stack&, const Stack&) = default;
 };
 
-using Op = std::variant<Input, Constant, AxisSize, DimSize, Pointwise, Cast, Dropout, Matmul,
-                        Reduce, Norm, LayerNorm, BlockReduce, FoldBlocks, Update, AllReduce,
-                        ReduceScatter, AllGather, ReduceTo, Broadcast, Shard, RootOf, AsPartial, Shift,
-                        AllToAll, Stack>;
+using Op =
+    std::variant<Input, Constant, AxisSize, DimSize, Pointwise, Cast, Dropout, Matmul, Reduce, Norm,
+                 LayerNorm, BlockReduce, FoldBlocks, Update, AllReduce, ReduceScatter, AllGather,
+                 ReduceTo, Broadcast, Shard, RootOf, AsPartial, Shift, AllToAll, Stack>;
 
 // The word a program writes for it: "add", "all_reduce", "input", ...
 std::string_view name_of(const Op& op);

@@ -106,8 +106,7 @@ Pieces evaluate(const Graph& graph, NodeId id, const std::vector<const Pieces*>&
       graph.node(id).op);
 }
 
-Result run(const Graph& graph, const std::map<std::string, Pieces>& inputs,
-           const Setting& given) {
+Result run(const Graph& graph, const std::map<std::string, Pieces>& inputs, const Setting& given) {
   check(static_cast<int>(given.mesh.sizes.size()) == graph.mesh().size(),
         "the mesh has the graph's axes");
   Setting setting = given;

@@ -123,7 +123,8 @@ class GroupForming {
     const auto scatters = [&](const Store& store) {
       return store.held && store.buffer == access.buffer;
     };
-    if (!kernel || std::any_of(kernel->stores.begin(), kernel->stores.end(), scatters)) return false;
+    if (!kernel || std::any_of(kernel->stores.begin(), kernel->stores.end(), scatters))
+      return false;
     return has_rows(plan_.buffer(access.buffer).type.shape);
   }
 

@@ -131,13 +131,14 @@ ValueId KernelBuilder::layer_norm(NodeId id) {
   return cast(compute(PointwiseFn::add, {scaled, beta}, wide, id), node.type.dtype, id);
 }
 
-// Each rank's whole piece, so the operand's dims align from the right; a scalar becomes one element.
+// Each rank's whole piece, so the operand's dims align from the right; a scalar becomes one
+// element.
 ValueId KernelBuilder::stack(NodeId id) {
   const Node& node = graph_.node(id);
   const ValueId x = value(node.inputs[0]);
   if (at(x).level == Level::element) return x;
-  return add({Compute{Cast{node.type.dtype}}, {x}, node.type.dtype, Level::element, at(x).per_peer,
-              id});
+  return add(
+      {Compute{Cast{node.type.dtype}}, {x}, node.type.dtype, Level::element, at(x).per_peer, id});
 }
 
 ValueId KernelBuilder::row_reduce(NodeId id, const Reduce& reduce) {

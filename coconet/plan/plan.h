@@ -90,9 +90,10 @@ struct Statement {
   NodeId origin;  // the graph node it computes a part of
 };
 
-// Writes a value to this rank's `buffer`, at the visited element, run or (call level) once; a scalar
-// that is rooted elsewhere is not written. With `all`, to the buffer of every rank of these axes
-// (with `held`, of those that hold the element); with `to`, to that of the rank that the shift sends to, and zeros to this rank's if none sends.
+// Writes a value to this rank's `buffer`, at the visited element, run or (call level) once; a
+// scalar that is rooted elsewhere is not written. With `all`, to the buffer of every rank of these
+// axes (with `held`, of those that hold the element); with `to`, to that of the rank that the shift
+// sends to, and zeros to this rank's if none sends.
 struct Store {
   ValueId value;
   BufferId buffer;

@@ -134,8 +134,8 @@ Value ExpressionReader::read_call(const Expr& expr) {
   if (expr.axes) {
     if (!function->takes_axes) {
       refuse(expr.place, "`" + expr.text + "` takes no `@` axes" +
-                               (expr.text == "shift" ? "; its axis is an argument"
-                                                     : "; it moves nothing between ranks"));
+                             (expr.text == "shift" ? "; its axis is an argument"
+                                                   : "; it moves nothing between ranks"));
     }
     axes = types_.axes(*expr.axes);
     std::sort(axes->begin(), axes->end());
@@ -245,7 +245,8 @@ Assembler::Argument ExpressionReader::attribute(Role role, const Expr& expr,
     }
   }
   if (role == Role::axis && expr.kind == ExprKind::name) {
-    return static_cast<std::int64_t>(types_.axes(std::vector{syntax::Word{expr.text, expr.place}})[0]);
+    return static_cast<std::int64_t>(
+        types_.axes(std::vector{syntax::Word{expr.text, expr.place}})[0]);
   }
   if (role == Role::dims && expr.kind == ExprKind::dims) return dims_of(expr);
   if (role == Role::extent) return extent(expr);

@@ -158,7 +158,8 @@ class Candidates {
     const auto sends = [this](NodeId id) { return is_send(graph_.node(id).op); };
     for (NodeId id : named_) {
       const NodeId operand = sends(id) ? graph_.node(id).inputs[0] : NodeId{};
-      if (operand.valid()) add_if_legal("fuse", {name(named_value(graph_, operand)), name(id)}, {"send"});
+      if (operand.valid())
+        add_if_legal("fuse", {name(named_value(graph_, operand)), name(id)}, {"send"});
     }
     for (const auto& [body, handle] : applied_.handles) {
       if (!handle.body || !handle.gone.empty()) continue;

@@ -227,9 +227,10 @@ class Members {
     if (std::holds_alternative<Update>(node.op)) return refuse_update(id, space);
     for (NodeId input : node.inputs) {
       if (!ends(input)) continue;
-      return Refusal{"wrong order: " + quoted(graph_, id) + " reads " + quoted(graph_, input) +
-                         ", but gathers come last in a fused collective, and so do sends; reorder it first",
-                     id};
+      return Refusal{
+          "wrong order: " + quoted(graph_, id) + " reads " + quoted(graph_, input) +
+              ", but gathers come last in a fused collective, and so do sends; reorder it first",
+          id};
     }
     if (std::holds_alternative<AllGather>(node.op) || ends(id)) return refuse_end(id, space);
     if (auto refusal = refuse_operation(id, space)) return refusal;
@@ -244,7 +245,8 @@ class Members {
   std::optional<Refusal> refuse_end(NodeId id, const Space& space) const {
     const NodeId operand = graph_.node(id).inputs[0];
     if (!inside(operand)) {
-      return Refusal{quoted(graph_, id) + (is_send(graph_.node(id).op) ? " sends " : " gathers ") + quoted(graph_, operand) +
+      return Refusal{quoted(graph_, id) + (is_send(graph_.node(id).op) ? " sends " : " gathers ") +
+                         quoted(graph_, operand) +
                          ", which is not in the group; add what computes it",
                      id};
     }

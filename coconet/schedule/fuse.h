@@ -16,9 +16,9 @@
 //   gather = all_gather(body)                  }
 //
 // or a part of it: (prologue, rs), (rs, body), (body, gather). A shift stands where a gather does,
-// (body, shift): each value is written to the rank that it is sent to. An update whose new value is in the
-// group belongs to it, unless a reader of the old value has to run after the group. A body with
-// norms has phases, one pass each; the norms' block sums and their gather belong to the group.
+// (body, shift): each value is written to the rank that it is sent to. An update whose new value is
+// in the group belongs to it, unless a reader of the old value has to run after the group. A body
+// with norms has phases, one pass each; the norms' block sums and their gather belong to the group.
 //
 // Legal when: one reduce_scatter at most; the prologue pointwise, read by nothing outside, as it is
 //             never stored; the body in the space of what is scattered or gathered; gathers and

@@ -94,7 +94,8 @@ TEST(ParseStatements, Arguments) {
   expect_statement_error("z = stack(x, 0)", "16", "has no place for this argument");
   expect_statement_error("z = shift(x, pp, 1)", "14", "`pp` is not an axis of the mesh");
   expect_statement_error("z = shift(x, N*N, 1)", "15", "`axis` of `shift` is an axis of the mesh");
-  expect_statement_error("z = shift(x, tp, x)", "18", "`by` of `shift` is an integer of either sign");
+  expect_statement_error("z = shift(x, tp, x)", "18",
+                         "`by` of `shift` is an integer of either sign");
   expect_statement_error("z = shift(x, tp, 1.5)", "18", "integer of either sign; found `1.5`");
   expect_statement_error("z = shift(x, tp, -3000000000)", "18", "of 31 bits");
   expect_statement_error("z = shift(x, tp, 1, round)", "21", "is the word `wrap`; found `round`");
@@ -104,9 +105,8 @@ TEST(ParseStatements, Arguments) {
 }
 
 TEST(ParseStatements, AbsentOperations) {
-  for (const char* name :
-       {"conv1d", "conv2d", "convolution", "softmax", "rms_norm", "transpose", "reshape", "concat",
-        "narrow", "across"}) {
+  for (const char* name : {"conv1d", "conv2d", "convolution", "softmax", "rms_norm", "transpose",
+                           "reshape", "concat", "narrow", "across"}) {
     expect_statement_error("z = " + std::string(name) + "(x)", "7",
                            "`" + std::string(name) + "` is not supported in this version");
     try {

@@ -156,9 +156,9 @@ TEST(CliProgram, SchedulesOnTwoAxes) {
 mesh world(dp, tp)
 dim N, H
 dtype T = f16
-program it(g: T[N,H] local@dp sliced(1)@tp, p: f32[N,H] sliced(1)@tp, state m: f32[N,H] sliced(1)@tp,
-           x: T[N,H] sliced(1)@tp sliced(0)@dp, w: T[H,H] sliced(0)@tp, q: T[N,H] partial(+)@[dp,tp],
-           b: T[H]) {
+program it(g: T[N,H] local@dp sliced(1)@tp, p: f32[N,H] sliced(1)@tp,
+           state m: f32[N,H] sliced(1)@tp, x: T[N,H] sliced(1)@tp sliced(0)@dp,
+           w: T[H,H] sliced(0)@tp, q: T[N,H] partial(+)@[dp,tp], b: T[H]) {
   total = all_reduce(cast(g, f32), +)@dp
   m2 = update(m, 0.9 * m + total / size(dp))
   p2 = update(p, p - 0.1 * m2)
@@ -202,8 +202,8 @@ TEST(CliProgram, AHierarchicalSplitReassociates) {
     const ToolResult check = run_tool("check " + file);
     EXPECT_THAT(check.out, HasSubstr(exact ? "exact" : "reassociates"));
     for (const char* mesh : {"dp=2,tp=2", "dp=3,tp=2", "dp=2,tp=3"}) {
-      const ToolResult result = run_tool("run " + file + " --verify --dim N=2500 --schedule s " +
-                                         "--mesh " + mesh);
+      const ToolResult result =
+          run_tool("run " + file + " --verify --dim N=2500 --schedule s " + "--mesh " + mesh);
       EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
       EXPECT_THAT(result.out, HasSubstr("within bound: yes")) << dtype;
       if (exact) EXPECT_THAT(result.out, HasSubstr("bit-equal to unscheduled: yes"));
@@ -238,8 +238,9 @@ TEST(CliProgram, ExchangesOfEverySlice) {
 mesh world(dp, tp)
 dim A, B, N
 dtype T = f32
-program it(x: T[A,B,N] sliced(0)@tp, y: T[A,B,N] sliced(*)@tp, z: T[A,B,N] sliced(0)@dp sliced(0)@tp,
-           k: bool[A,B,N] sliced(0..1)@tp, l: T[N] local@tp, s: i32[] local@dp, b: T[N]) {
+program it(x: T[A,B,N] sliced(0)@tp, y: T[A,B,N] sliced(*)@tp,
+           z: T[A,B,N] sliced(0)@dp sliced(0)@tp, k: bool[A,B,N] sliced(0..1)@tp, l: T[N] local@tp,
+           s: i32[] local@dp, b: T[N]) {
   a = all_to_all(x * 2 + b, 0, 2)@tp
   c = all_to_all(y, (*), (0..1))@tp
   d = all_to_all(z, 0, 1)@tp
@@ -261,8 +262,9 @@ schedule s for it { fuse(a) }
 TEST(CliProgram, ExpertsUnderEverySchedule) {
   for (const char* schedule : {"", "--schedule fused", "--schedule overlapped --chunks 3"}) {
     for (const char* ranks : {"1", "3", "4"}) {
-      const ToolResult result = run_tool("run examples/moe.coco --verify --ranks " +
-                                         std::string(ranks) + " --dim E=8,C=37,H=5,F=9 " + schedule);
+      const ToolResult result =
+          run_tool("run examples/moe.coco --verify --ranks " + std::string(ranks) +
+                   " --dim E=8,C=37,H=5,F=9 " + schedule);
       EXPECT_EQ(result.exit_code, 0) << result.err;
       EXPECT_THAT(result.out, HasSubstr("bit-equal to unscheduled: yes")) << schedule << ranks;
     }

@@ -222,8 +222,8 @@ void for_each_held(const Space& space, std::int64_t global, std::int64_t count, 
   while (index < held) {
     const std::int64_t offset = global_of(space, index) - global;
     if (offset >= count) return;
-    const std::int64_t length = smaller(
-        count - offset, stretch_of(space, space.group, space.groups, index, held));
+    const std::int64_t length =
+        smaller(count - offset, stretch_of(space, space.group, space.groups, index, held));
     visit(index, offset, length);
     index += length;
   }

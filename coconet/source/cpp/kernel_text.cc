@@ -87,8 +87,8 @@ void KernelPrinter::print_preamble() {
     }
     if (store.held) {
       const std::string piece = pieces_.function_of(plan_.buffer(store.buffer).type);
-      line("  ", "const auto held_" + names_of(store.buffer) +
-                     " = [](const Ranks& of) { return " + piece + "(of); };");
+      line("  ", "const auto held_" + names_of(store.buffer) + " = [](const Ranks& of) { return " +
+                     piece + "(of); };");
     }
     if (store.all) {
       groups.insert("const Peers " + peers_name(plan_.graph.mesh(), *store.all) +
@@ -297,8 +297,8 @@ void KernelPrinter::print_run_stores() {
     const Id id = store.value.index;
     const std::string name = names_of(store.buffer), type = storage(store.buffer);
     if (store.held) {
-      line(kIndent, "store_held(ranks, " + receivers_text(store) + ", held_" + name + ", buffer::" +
-                        name + ", run.global + offset, " + tile_of_store(store) +
+      line(kIndent, "store_held(ranks, " + receivers_text(store) + ", held_" + name +
+                        ", buffer::" + name + ", run.global + offset, " + tile_of_store(store) +
                         ".data(), count);");
     } else if (at(id).level == Level::element && reaches(store)) {
       line(kIndent, "store_all(call, " + receivers_text(store) + ", buffer::" + name + ", " + name +

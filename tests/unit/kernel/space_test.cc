@@ -88,10 +88,13 @@ TEST(Space, ALaterAxisMayCutMoreDims) {
     return layout;
   };
   const Slice rows = Slice::range(0, 1), all = Slice::all();
-  const std::vector<Layout> layouts = {
-      nested({Slice::dim(0), rows}), nested({Slice::dim(1), rows}), nested({Slice::dim(1), all}),
-      nested({Slice::dim(2), all}),  nested({rows, all}),           nested({rows, rows}),
-      nested({all, all})};
+  const std::vector<Layout> layouts = {nested({Slice::dim(0), rows}),
+                                       nested({Slice::dim(1), rows}),
+                                       nested({Slice::dim(1), all}),
+                                       nested({Slice::dim(2), all}),
+                                       nested({rows, all}),
+                                       nested({rows, rows}),
+                                       nested({all, all})};
   for (const std::vector<int>& sizes : {std::vector<int>{2, 3}, {3, 2}, {1, 4}, {4, 1}, {5, 2}}) {
     for (const Layout& layout : layouts) {
       for (std::int64_t width : {0, 4, 1024}) {
@@ -144,9 +147,8 @@ TEST(Space, TellsWhatOfARangeItHolds) {
           kernel::cut_space(space, 0, 1, 1, ranks, rank);
         }
         std::vector<std::int64_t> elements;
-        kernel::for_each_run(space, 1, [&](const kernel::Run& run) {
-          elements.push_back(run.global);
-        });
+        kernel::for_each_run(space, 1,
+                             [&](const kernel::Run& run) { elements.push_back(run.global); });
         for (std::int64_t begin = 0; begin < 60; begin += 7) {
           for (std::int64_t count : {1, 9, 60}) {
             count = std::min(count, 60 - begin);
