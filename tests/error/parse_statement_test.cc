@@ -89,16 +89,16 @@ TEST(ParseStatements, Arguments) {
   expect_statement_error("z = sum(x, [])", "14", "no dims in the brackets");
   expect_statement_error("z = x / size(pp)", "16", "`pp` is not a dim");
   expect_statement_error("z = x / size(N+M)", "16", "size(...) takes an axis");
-  expect_statement_error("z = all_to_all(x, 0, x)", "22", "`to` of `all_to_all` is a slice");
+  expect_statement_error("z = all_to_all(x, 0, x)", "24", "`to` of `all_to_all` is a slice");
   expect_statement_error("z = all_to_all(x, 0)", "7", "lacks its argument `to`");
   expect_statement_error("z = stack(x, 0)", "16", "has no place for this argument");
-  expect_statement_error("z = shift(x, pp, 1)", "14", "`pp` is not an axis of the mesh");
-  expect_statement_error("z = shift(x, N*N, 1)", "15", "`axis` of `shift` is an axis of the mesh");
-  expect_statement_error("z = shift(x, tp, x)", "18",
+  expect_statement_error("z = shift(x, pp, 1)", "16", "`pp` is not an axis of the mesh");
+  expect_statement_error("z = shift(x, N*N, 1)", "16", "`axis` of `shift` is an axis of the mesh");
+  expect_statement_error("z = shift(x, tp, x)", "20",
                          "`by` of `shift` is an integer of either sign");
-  expect_statement_error("z = shift(x, tp, 1.5)", "18", "integer of either sign; found `1.5`");
-  expect_statement_error("z = shift(x, tp, -3000000000)", "18", "of 31 bits");
-  expect_statement_error("z = shift(x, tp, 1, round)", "21", "is the word `wrap`; found `round`");
+  expect_statement_error("z = shift(x, tp, 1.5)", "20", "integer of either sign; found `1.5`");
+  expect_statement_error("z = shift(x, tp, -3000000000)", "20", "of 31 bits");
+  expect_statement_error("z = shift(x, tp, 1, round)", "23", "is the word `wrap`; found `round`");
   expect_statement_error("z = shift(x, tp)", "7", "lacks its argument `by`");
   expect_statement_error("z = shift(x, tp, 1)@tp", "7", "takes no `@` axes");
   expect_statement_error("z = x + [1]", "11", "an expression is needed");

@@ -93,7 +93,7 @@ TEST(FuseRefuses, OtherIterationSpaces) {
                       {"`z` runs over [B,S,H] sliced(0)", "sliced as its reduce_scatter is"});
   expect_step_refused(pointwise("u = shard(x, (0)) w2 = shard(x, (1)) a = all_gather(u) "
                                 "z = w2 + w2 return z, a"),
-                      "fuse(u, z, a)", {"as its gather's operand is"});
+                      "fuse(u, z, a)", {"as the operand of its gather is"});
 }
 
 TEST(FuseRefuses, WhatNeedsTheWholeTensorOrIsALaunchOfItsOwn) {
@@ -114,7 +114,7 @@ TEST(FuseRefuses, WhatFollowsASend) {
   const std::string moved = "rs, ag = split(t, (0)) body, out, gy = reorder(ag, [y, z, u]) ";
   expect_step_refused(stages, moved + "fuse(rs, body)",
                       {"wrong order: `u'` reads `z'`, but gathers come last"});
-  expect_step_refused(stages, "fuse(z, u)", {"`u` reads `z`"});
+  expect_step_refused(stages, "fuse(y, z, u)", {"`u` reads `z`"});
   expect_step_refused(stages, "fuse(z)", {"`z` sends `y`, which is not in the group"});
   const Graph graph = parse_program(stages);
   apply(graph, parse_schedule("schedule s for p {" + moved + "fuse(rs, y', z') }"));
@@ -219,6 +219,17 @@ TEST(OverlapRefuses, OtherSlicesAndRoots) {
       "overlap(a, b, c)", {"`b` is over slices (1), but the chunks are cut along (0)"});
   expect_step_refused(pointwise("a = matmul(w, w) b = matmul(x, a) return b"), "overlap(a, b)",
                       {"matmul"});
+}
+
+TEST(OverlapRefuses, WhatReadsAnExchange) {
+  const std::string experts =
+      "mesh world(tp) dim N, H program p(x: f32[N,H] sliced(0), r: f32[N,H] sliced(1)) {"
+      "y = x * 2 z = all_to_all(y, 0, 1) u = z + r return u }";
+  expect_step_refused(experts, "overlap(y, z, u)",
+                      {"`z` needs all chunks, so it may only come last, but `u` reads it"});
+  expect_step_refused(experts, "overlap(z, u)", {"`z` needs all chunks"});
+  const Graph graph = parse_program(experts);
+  apply(graph, parse_schedule("schedule s for p { overlap(y, z) }"));
 }
 
 }  // namespace
