@@ -71,6 +71,12 @@ Verdict<AsSliceMatch> match_form(const Graph& graph, NodeId state, const Form& f
                            " one; reorder it before a gather first",
                        reader};
       }
+      const Broadcast* send = std::get_if<Broadcast>(&value.op);
+      if (send && send->root) {
+        return Refusal{quoted(graph, reader) + " stores one rank's of a local value in " + name +
+                           ", which has no rooted form; reduce it to a root first",
+                       reader};
+      }
       refusal = agree(reader, graph.node(value.inputs[0]).type);
     } else {
       return Refusal{quoted(graph, reader) + " reads " + name +
