@@ -81,6 +81,10 @@ TEST(AsSliceRefuses, WhatIsNoStateUsedSliced) {
   expect_step_refused(kAdam, moved + "as_slice(gm)", {"`gm` is computed", "takes a state"});
   expect_step_refused(kAdam, "as_slice(m)", {"'*' in m2 reads `m` whole", "shard(m)"});
   expect_step_refused(kAdam, moved + "as_rooted(m)", {"reads `m` whole", "root(m)"});
+  expect_step_refused(
+      "mesh world(dp) dim N program p(g: f32[N] local, state m: f32[N]) {"
+      "b = broadcast(g, 0) m2 = update(m, b) return m2 }",
+      "as_rooted(m)", {"`m2` stores one rank's of a local value in `m`", "no rooted form"});
   expect_step_refused(program("g: f32[N] local, state m: f32[N]",
                               "x = all_reduce(g, +) m2 = update(m, x) return m2"),
                       "as_slice(m)", {"`m2` stores a whole value in `m`", "reorder it"});
