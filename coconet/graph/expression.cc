@@ -7,43 +7,7 @@
 namespace coconet {
 namespace {
 
-// How tightly an expression binds; the levels of docs/language.md.
-enum Level { kOr = 1, kAnd, kNot, kCompare, kSum, kTerm, kUnary, kAtom };
-
-Level level_of(PointwiseFn fn) {
-  switch (fn) {
-    case PointwiseFn::logical_or: return kOr;
-    case PointwiseFn::logical_and: return kAnd;
-    case PointwiseFn::logical_not: return kNot;
-    case PointwiseFn::lt:
-    case PointwiseFn::le:
-    case PointwiseFn::gt:
-    case PointwiseFn::ge:
-    case PointwiseFn::eq:
-    case PointwiseFn::ne: return kCompare;
-    case PointwiseFn::add:
-    case PointwiseFn::sub: return kSum;
-    case PointwiseFn::mul:
-    case PointwiseFn::div: return kTerm;
-    case PointwiseFn::neg: return kUnary;
-    case PointwiseFn::abs:
-    case PointwiseFn::sqrt:
-    case PointwiseFn::rsqrt:
-    case PointwiseFn::exp:
-    case PointwiseFn::log:
-    case PointwiseFn::tanh:
-    case PointwiseFn::erf:
-    case PointwiseFn::relu:
-    case PointwiseFn::gelu:
-    case PointwiseFn::silu:
-    case PointwiseFn::sigmoid:
-    case PointwiseFn::pow:
-    case PointwiseFn::min:
-    case PointwiseFn::max:
-    case PointwiseFn::where: return kAtom;
-  }
-  throw InternalError("a PointwiseFn outside its enumerators");
-}
+constexpr Binding kLoosest = Binding::logical_or;
 
 class Writer {
  public:
@@ -54,7 +18,7 @@ class Writer {
     if (is_literal(graph_, id)) {
       write_cast(id);
     } else {
-      write_node(id, kOr);
+      write_node(id, kLoosest);
     }
   }
 
@@ -63,12 +27,12 @@ class Writer {
  private:
   void write_cast(NodeId id) {
     out_ += "cast(";
-    write_node(id, kOr);
+    write_node(id, kLoosest);
     out_ += ", " + graph_.node(id).type.dtype.text() + ")";
   }
 
   // An operand where expressions of `least` and tighter stand without parentheses.
-  void write_operand(NodeId id, Level least, bool as_cast) {
+  void write_operand(NodeId id, Binding least, bool as_cast) {
     const Node& node = graph_.node(id);
     if (!node.name.empty()) {
       out_ += node.name;
@@ -97,15 +61,15 @@ class Writer {
     return out;
   }
 
-  void write_node(NodeId id, Level least) {
+  void write_node(NodeId id, Binding least) {
     const Node& node = graph_.node(id);
     const std::vector<bool> casts =
         is_literal(graph_, id) ? std::vector<bool>(node.inputs.size(), false) : casts_of(node);
     if (const Pointwise* pointwise = std::get_if<Pointwise>(&node.op)) {
-      const Level level = level_of(pointwise->fn);
-      if (level < least) out_ += '(';
+      const Binding binding = binding_of(pointwise->fn);
+      if (binding < least) out_ += '(';
       write_pointwise(node, pointwise->fn, casts);
-      if (level < least) out_ += ')';
+      if (binding < least) out_ += ')';
       return;
     }
     if (const Constant* constant = std::get_if<Constant>(&node.op)) {
@@ -116,24 +80,25 @@ class Writer {
   }
 
   void write_pointwise(const Node& node, PointwiseFn fn, const std::vector<bool>& casts) {
-    const Level level = level_of(fn);
-    if (level == kAtom) return write_call(node, casts);
+    const Binding binding = binding_of(fn);
+    if (binding == Binding::atom) return write_call(node, casts);
     const std::string symbol(symbol_of(fn));
     if (arity_of(fn) == 1) {
-      out_ += level == kNot ? symbol + " " : symbol;
-      return write_operand(node.inputs[0], level, casts[0]);
+      out_ += binding == Binding::logical_not ? symbol + " " : symbol;
+      return write_operand(node.inputs[0], binding, casts[0]);
     }
     // Comparisons do not chain; the others group from the left.
-    write_operand(node.inputs[0], level == kCompare ? kSum : level, casts[0]);
+    const Binding tighter = static_cast<Binding>(static_cast<int>(binding) + 1);
+    write_operand(node.inputs[0], compares(fn) ? tighter : binding, casts[0]);
     out_ += " " + symbol + " ";
-    write_operand(node.inputs[1], static_cast<Level>(level + 1), casts[1]);
+    write_operand(node.inputs[1], tighter, casts[1]);
   }
 
   void write_call(const Node& node, const std::vector<bool>& casts) {
     out_ += std::string(name_of(node.op)) + "(";
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (i > 0) out_ += ", ";
-      write_operand(node.inputs[i], kOr, casts[i]);
+      write_operand(node.inputs[i], kLoosest, casts[i]);
     }
     write_attributes(node.op);
     out_ += ")";

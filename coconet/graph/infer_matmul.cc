@@ -20,18 +20,9 @@ struct Shapes {
 void need_dtypes(const Call& call, const Matmul& op) {
   const DType& a = call.operands[0].dtype;
   const DType& b = call.operands[1].dtype;
-  if (a != b) {
-    refuse(call,
-           "operands of dtypes " + a.text() + " and " + b.text() +
-               "; needed one dtype, as nothing is promoted silently",
-           "cast(a, " + b.text() + ") or cast(b, " + a.text() + ")");
-  }
-  if (!is_floating(a.kind) || (op.out && !is_floating(op.out->kind))) {
-    refuse(
-        call,
-        "found " + (is_floating(a.kind) ? op.out->text() : a.text()) + ", needed floating dtypes",
-        "f16, bf16, f32, f64");
-  }
+  need_one_dtype(call, a, b);
+  need_floating(call, a);
+  if (op.out) need_floating(call, *op.out);
 }
 
 Shape shape_of(const Call& call) {

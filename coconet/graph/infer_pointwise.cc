@@ -7,61 +7,10 @@
 namespace coconet::rules {
 namespace {
 
-enum class Domain { numbers, floating, logical, anything };
-
-Domain domain_of(PointwiseFn fn) {
-  switch (fn) {
-    case PointwiseFn::add:
-    case PointwiseFn::sub:
-    case PointwiseFn::mul:
-    case PointwiseFn::div:
-    case PointwiseFn::neg:
-    case PointwiseFn::abs:
-    case PointwiseFn::relu:
-    case PointwiseFn::min:
-    case PointwiseFn::max:
-    case PointwiseFn::lt:
-    case PointwiseFn::le:
-    case PointwiseFn::gt:
-    case PointwiseFn::ge: return Domain::numbers;
-    case PointwiseFn::sqrt:
-    case PointwiseFn::rsqrt:
-    case PointwiseFn::exp:
-    case PointwiseFn::log:
-    case PointwiseFn::tanh:
-    case PointwiseFn::erf:
-    case PointwiseFn::gelu:
-    case PointwiseFn::silu:
-    case PointwiseFn::sigmoid:
-    case PointwiseFn::pow: return Domain::floating;
-    case PointwiseFn::logical_and:
-    case PointwiseFn::logical_or:
-    case PointwiseFn::logical_not: return Domain::logical;
-    case PointwiseFn::eq:
-    case PointwiseFn::ne:
-    case PointwiseFn::where: return Domain::anything;
-  }
-  throw InternalError("a PointwiseFn outside its enumerators");
-}
-
-bool compares(PointwiseFn fn) {
-  return fn == PointwiseFn::lt || fn == PointwiseFn::le || fn == PointwiseFn::gt ||
-         fn == PointwiseFn::ge || fn == PointwiseFn::eq || fn == PointwiseFn::ne;
-}
-
 void need_domain(const Call& call, PointwiseFn fn, const DType& dtype) {
   switch (domain_of(fn)) {
-    case Domain::numbers:
-      if (dtype.kind == DTypeKind::boolean) {
-        refuse(call, "found bool, needed numbers", "cast it first, or use and, or, not, where");
-      }
-      return;
-    case Domain::floating:
-      if (!is_floating(dtype.kind)) {
-        refuse(call, "found " + dtype.text() + ", needed a floating dtype",
-               "cast it to f32 or f64 first");
-      }
-      return;
+    case Domain::numbers: return need_numbers(call, dtype);
+    case Domain::floating: return need_floating(call, dtype);
     case Domain::logical:
       if (dtype.kind != DTypeKind::boolean) {
         refuse(call, "found " + dtype.text() + ", needed bool",
@@ -83,13 +32,7 @@ DType dtype_of(const Call& call, PointwiseFn fn) {
   for (std::size_t i = first + 1; i < call.operands.size(); ++i) {
     const DType& other = call.operands[i].dtype;
     if (fn == PointwiseFn::pow && other == i32) continue;
-    if (other != dtype) {
-      refuse(call,
-             "operands of dtypes " + dtype.text() + " and " + other.text() +
-                 "; needed one dtype, as nothing is promoted silently",
-             "cast(a, " + other.text() + ") or cast(b, " + dtype.text() + ")" +
-                 (fn == PointwiseFn::pow ? ", or an i32 exponent" : ""));
-    }
+    need_one_dtype(call, dtype, other, fn == PointwiseFn::pow ? ", or an i32 exponent" : "");
   }
   return compares(fn) ? boolean : dtype;
 }
@@ -242,9 +185,7 @@ TensorType dropout(const Call& call) {
   need_operands(call, 2);
   const TensorType& x = call.operands[0];
   const TensorType& p = call.operands[1];
-  if (!is_floating(x.dtype.kind)) {
-    refuse(call, "found " + x.dtype.text() + ", needed a floating dtype", "cast it first");
-  }
+  need_floating(call, x.dtype);
   if (p.dtype != f32 || !p.is_scalar()) {
     refuse(call, "the probability is " + p.text(call.mesh) + ", needed an f32 scalar",
            "a literal, or `scalar rate: f32`");

@@ -11,20 +11,6 @@ namespace {
 // stays right when the parameter is bound anew.
 DType accumulator(const DType& dtype) { return accumulator_of(dtype.kind); }
 
-void need_numbers(const Call& call) {
-  if (call.operands[0].dtype.kind == DTypeKind::boolean) {
-    refuse(call, "found bool, needed numbers", "cast it first, for example cast(x, i32)");
-  }
-}
-
-void need_floating(const Call& call) {
-  const DType& dtype = call.operands[0].dtype;
-  if (!is_floating(dtype.kind)) {
-    refuse(call, "found " + dtype.text() + ", needed a floating dtype",
-           "cast it to f32 or f64 first");
-  }
-}
-
 // A partial operand stays partial under its own reduction; mean is linear as the sum is.
 Placement of_partial(const Call& call, int axis, std::optional<Fold> fold) {
   const Fold found = std::get<Partial>(call.at(0, axis)).fold;
@@ -38,9 +24,10 @@ Placement of_partial(const Call& call, int axis, std::optional<Fold> fold) {
 }
 
 void check_dims(const Call& call, const std::vector<int>& dims) {
-  check(std::is_sorted(dims.begin(), dims.end()) &&
-            std::adjacent_find(dims.begin(), dims.end()) == dims.end(),
-        "reduced dims ascend, each once");
+  check(std::is_sorted(dims.begin(), dims.end()), "reduced dims ascend");
+  if (std::adjacent_find(dims.begin(), dims.end()) != dims.end()) {
+    refuse(call, "a dim stands twice", "each dim once");
+  }
   for (int d : dims) {
     if (d < 0 || d >= call.operands[0].rank()) {
       refuse(
@@ -93,7 +80,7 @@ Placement of_slice(const Call& call, const Reduce& op, int axis) {
 TensorType reduce(const Call& call, const Reduce& op) {
   need_operands(call, 1);
   const TensorType& x = call.operands[0];
-  op.fn == ReduceFn::mean ? need_floating(call) : need_numbers(call);
+  op.fn == ReduceFn::mean ? need_floating(call, x.dtype) : need_numbers(call, x.dtype);
   check_dims(call, op.dims);
   TensorType result{x.dtype, {}, Layout(call.mesh.size())};
   if (!op.dims.empty()) {
@@ -118,8 +105,8 @@ TensorType reduce(const Call& call, const Reduce& op) {
 
 TensorType norm(const Call& call, const Norm& op) {
   need_operands(call, 1);
-  need_floating(call);
   const TensorType& x = call.operands[0];
+  need_floating(call, x.dtype);
   if (op.out && !is_floating(op.out->kind)) {
     refuse(call, "out is " + op.out->text() + ", needed a floating dtype", "out=f32");
   }
@@ -136,8 +123,8 @@ TensorType norm(const Call& call, const Norm& op) {
 
 TensorType layer_norm(const Call& call) {
   need_operands(call, 4);
-  need_floating(call);
   const TensorType& x = call.operands[0];
+  need_floating(call, x.dtype);
   if (x.shape.empty()) refuse(call, "a scalar has no last dim", "a tensor of one dim or more");
   for (int i = 1; i <= 2; ++i) {
     const TensorType& weight = call.operands[i];
@@ -184,9 +171,9 @@ TensorType layer_norm(const Call& call) {
 
 TensorType block_reduce(const Call& call, const BlockReduce& op) {
   need_operands(call, 1);
-  op.of_squares ? need_floating(call) : need_numbers(call);
   check(!op.of_squares || op.fold == Fold::sum, "squares are summed");
   const TensorType& x = call.operands[0];
+  op.of_squares ? need_floating(call, x.dtype) : need_numbers(call, x.dtype);
   TensorType result{
       accumulator(x.dtype), {Dim::blocks(product_of(x.shape))}, Layout(call.mesh.size())};
   for (int axis : x.layout.slice_order()) {
@@ -211,8 +198,8 @@ TensorType block_reduce(const Call& call, const BlockReduce& op) {
 
 TensorType fold_blocks(const Call& call, const FoldBlocks& op) {
   need_operands(call, 1);
-  need_numbers(call);
   const TensorType& x = call.operands[0];
+  need_numbers(call, x.dtype);
   if (x.rank() != 1) refuse(call, "needed a vector of block sums", "fold(block_sums(x))");
   for (int axis = 0; axis < call.mesh.size(); ++axis) {
     if (x.layout.is<Partial>(axis)) of_partial(call, axis, op.fold);

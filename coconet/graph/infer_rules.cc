@@ -8,11 +8,10 @@ namespace coconet::rules {
 
 std::string Call::text() const {
   const Pointwise* pointwise = std::get_if<Pointwise>(&op);
-  const std::string symbol(pointwise ? symbol_of(pointwise->fn) : "");
-  if (!symbol.empty() && operands.size() == 2) {
-    return operands[0].text(mesh) + " " + symbol + " " + operands[1].text(mesh);
+  std::string out(word_of(op));
+  if (pointwise && operands.size() == 2 && !symbol_of(pointwise->fn).empty()) {
+    return operands[0].text(mesh) + " " + out + " " + operands[1].text(mesh);
   }
-  std::string out(symbol.empty() ? name_of(op) : symbol);
   out += '(';
   for (std::size_t i = 0; i < operands.size(); ++i) {
     out += (i > 0 ? ", " : "") + operands[i].text(mesh);
@@ -30,6 +29,28 @@ void refuse(const Call& call, const std::string& why, const std::string& legal) 
 
 void need_operands(const Call& call, int count) {
   check(static_cast<int>(call.operands.size()) == count, "an operation has all its operands");
+}
+
+void need_numbers(const Call& call, const DType& dtype) {
+  if (dtype.kind != DTypeKind::boolean) return;
+  refuse(call, "found bool, needed numbers",
+         "cast it first, for example cast(x, i32), or use and, or, not, where");
+}
+
+void need_floating(const Call& call, const DType& dtype) {
+  if (is_floating(dtype.kind)) return;
+  const std::string kind =
+      dtype.parameter.empty() ? "" : ", here " + std::string(name_of(dtype.kind));
+  refuse(call, "found " + dtype.text() + kind + ", needed a floating dtype",
+         "cast it to f32 or f64 first");
+}
+
+void need_one_dtype(const Call& call, const DType& a, const DType& b, const std::string& more) {
+  if (a == b) return;
+  refuse(call,
+         "operands of dtypes " + a.text() + " and " + b.text() +
+             "; needed one dtype, as nothing is promoted silently",
+         "cast(a, " + b.text() + ") or cast(b, " + a.text() + ")" + more);
 }
 
 bool is_sum(const Placement& placement) {

@@ -23,6 +23,12 @@ struct Call {
 [[noreturn]] void refuse(const Call& call, const std::string& why, const std::string& legal);
 void need_operands(const Call& call, int count);  // InternalError otherwise
 
+// What the dtype of an operand must be.
+void need_numbers(const Call& call, const DType& dtype);
+void need_floating(const Call& call, const DType& dtype);
+// `more`: what else would be legal.
+void need_one_dtype(const Call& call, const DType& a, const DType& b, const std::string& more = "");
+
 bool is_sum(const Placement& placement);  // partial(+)
 // The layout with every slice's dims moved up by `offset`.
 Layout moved(const Layout& layout, int offset);

@@ -1,57 +1,9 @@
 #include "coconet/graph/op.h"
 
-#include <array>
-
 #include "coconet/base/error.h"
 
 namespace coconet {
 namespace {
-
-struct FnFacts {
-  PointwiseFn fn;
-  std::string_view name;
-  std::string_view symbol;
-  int arity;
-};
-
-constexpr std::array kFns = {
-    FnFacts{PointwiseFn::add, "add", "+", 2},
-    FnFacts{PointwiseFn::sub, "sub", "-", 2},
-    FnFacts{PointwiseFn::mul, "mul", "*", 2},
-    FnFacts{PointwiseFn::div, "div", "/", 2},
-    FnFacts{PointwiseFn::neg, "neg", "-", 1},
-    FnFacts{PointwiseFn::abs, "abs", "", 1},
-    FnFacts{PointwiseFn::sqrt, "sqrt", "", 1},
-    FnFacts{PointwiseFn::rsqrt, "rsqrt", "", 1},
-    FnFacts{PointwiseFn::exp, "exp", "", 1},
-    FnFacts{PointwiseFn::log, "log", "", 1},
-    FnFacts{PointwiseFn::tanh, "tanh", "", 1},
-    FnFacts{PointwiseFn::erf, "erf", "", 1},
-    FnFacts{PointwiseFn::relu, "relu", "", 1},
-    FnFacts{PointwiseFn::gelu, "gelu", "", 1},
-    FnFacts{PointwiseFn::silu, "silu", "", 1},
-    FnFacts{PointwiseFn::sigmoid, "sigmoid", "", 1},
-    FnFacts{PointwiseFn::pow, "pow", "", 2},
-    FnFacts{PointwiseFn::min, "min", "", 2},
-    FnFacts{PointwiseFn::max, "max", "", 2},
-    FnFacts{PointwiseFn::lt, "lt", "<", 2},
-    FnFacts{PointwiseFn::le, "le", "<=", 2},
-    FnFacts{PointwiseFn::gt, "gt", ">", 2},
-    FnFacts{PointwiseFn::ge, "ge", ">=", 2},
-    FnFacts{PointwiseFn::eq, "eq", "==", 2},
-    FnFacts{PointwiseFn::ne, "ne", "!=", 2},
-    FnFacts{PointwiseFn::logical_and, "logical_and", "and", 2},
-    FnFacts{PointwiseFn::logical_or, "logical_or", "or", 2},
-    FnFacts{PointwiseFn::logical_not, "logical_not", "not", 1},
-    FnFacts{PointwiseFn::where, "where", "", 3},
-};
-
-const FnFacts& facts_of(PointwiseFn fn) {
-  for (const FnFacts& facts : kFns) {
-    if (facts.fn == fn) return facts;
-  }
-  throw InternalError("a PointwiseFn outside its enumerators");
-}
 
 std::string_view block_name_of(const BlockReduce& op) {
   if (op.of_squares) return "block_squares";
@@ -65,10 +17,6 @@ std::string_view block_name_of(const BlockReduce& op) {
 }
 
 }  // namespace
-
-std::string_view name_of(PointwiseFn fn) { return facts_of(fn).name; }
-std::string_view symbol_of(PointwiseFn fn) { return facts_of(fn).symbol; }
-int arity_of(PointwiseFn fn) { return facts_of(fn).arity; }
 
 std::string_view name_of(ReduceFn fn) {
   switch (fn) {
@@ -120,6 +68,11 @@ std::string_view name_of(const Op& op) {
                                [](const AllToAll&) -> Name { return "all_to_all"; },
                                [](const Stack&) -> Name { return "stack"; }},
                     op);
+}
+
+std::string_view word_of(const Op& op) {
+  const Pointwise* pointwise = std::get_if<Pointwise>(&op);
+  return pointwise ? word_of(pointwise->fn) : name_of(op);
 }
 
 bool is_literal(const Op& op) {

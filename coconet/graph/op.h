@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "coconet/graph/pointwise_fn.h"
 #include "coconet/type/tensor_type.h"
 
 namespace coconet {
@@ -46,41 +47,6 @@ struct DimSize {
 };
 
 // --- Computation
-enum class PointwiseFn {
-  add,
-  sub,
-  mul,
-  div,
-  neg,
-  abs,
-  sqrt,
-  rsqrt,
-  exp,
-  log,
-  tanh,
-  erf,
-  relu,
-  gelu,
-  silu,
-  sigmoid,
-  pow,
-  min,
-  max,
-  lt,
-  le,
-  gt,
-  ge,
-  eq,
-  ne,
-  logical_and,
-  logical_or,
-  logical_not,
-  where
-};
-std::string_view name_of(PointwiseFn fn);    // "add", "lt", "where", ...
-std::string_view symbol_of(PointwiseFn fn);  // "+", "<", "and"; "" for functions written as calls
-int arity_of(PointwiseFn fn);
-
 struct Pointwise {
   PointwiseFn fn = PointwiseFn::add;
   friend bool operator==(const Pointwise&, const Pointwise&) = default;
@@ -149,7 +115,6 @@ struct Update {
 };
 
 // --- Communication (axes ascending)
-// -------------------------------------------------------------------------------------------
 struct AllReduce {
   Fold fold = Fold::sum;
   AxisList axes;
@@ -219,8 +184,8 @@ using Op =
                  LayerNorm, BlockReduce, FoldBlocks, Update, AllReduce, ReduceScatter, AllGather,
                  ReduceTo, Broadcast, Shard, RootOf, AsPartial, Shift, AllToAll, Stack>;
 
-// The word a program writes for it: "add", "all_reduce", "input", ...
-std::string_view name_of(const Op& op);
+std::string_view name_of(const Op& op);  // "add", "all_reduce", "input", ...
+std::string_view word_of(const Op& op);  // what a program writes: "+", "all_reduce", ...
 
 // A leaf that stands for a number: no inputs, and copied freely for each reader.
 bool is_literal(const Op& op);

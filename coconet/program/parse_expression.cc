@@ -1,34 +1,13 @@
 #include <algorithm>
-#include <array>
 
 #include "coconet/program/parser.h"
 
 namespace coconet::syntax {
 namespace {
 
-// How tightly operators bind.
-enum Level { kOr = 1, kAnd, kNot, kCompare, kSum, kTerm };
-
-struct Operator {
-  std::string_view text;
-  PointwiseFn fn;
-  int level;
-};
-
-constexpr std::array kOperators = {
-    Operator{"or", PointwiseFn::logical_or, kOr}, Operator{"and", PointwiseFn::logical_and, kAnd},
-    Operator{"<=", PointwiseFn::le, kCompare},    Operator{">=", PointwiseFn::ge, kCompare},
-    Operator{"==", PointwiseFn::eq, kCompare},    Operator{"!=", PointwiseFn::ne, kCompare},
-    Operator{"<", PointwiseFn::lt, kCompare},     Operator{">", PointwiseFn::gt, kCompare},
-    Operator{"+", PointwiseFn::add, kSum},        Operator{"-", PointwiseFn::sub, kSum},
-    Operator{"*", PointwiseFn::mul, kTerm},       Operator{"/", PointwiseFn::div, kTerm},
-};
-
-const Operator* operator_at(const Cursor& cursor) {
-  for (const Operator& op : kOperators) {
-    if (cursor.is(op.text)) return &op;
-  }
-  return nullptr;
+const PointwiseFn* operator_at(const Cursor& cursor) {
+  const Token& token = cursor.peek();
+  return token.is(token.text) ? operator_of(token.text) : nullptr;
 }
 
 // One level of nesting while it lives.
@@ -68,30 +47,32 @@ ExprId Parser::add_pointwise(PointwiseFn fn, std::vector<ExprId> operands, const
   return add(std::move(expr));
 }
 
-ExprId Parser::climb(int least) {
+ExprId Parser::climb(Binding least) {
   const Nesting nesting(depth_, cursor_);
   const Place first = cursor_.peek().place;
   ExprId left = -1;
   if (cursor_.is("not")) {
-    if (least > kNot) cursor_.fail("`not` binds less tightly; put it into parentheses");
+    if (least > Binding::logical_not)
+      cursor_.fail("`not` binds less tightly; put it into parentheses");
     cursor_.advance();
-    left = add_pointwise(PointwiseFn::logical_not, {climb(kNot)}, first);
+    left = add_pointwise(PointwiseFn::logical_not, {climb(Binding::logical_not)}, first);
   } else {
     left = unary();
   }
   bool compared = false;
-  while (const Operator* op = operator_at(cursor_)) {
-    if (op->level < least) break;
-    if (op->level == kCompare && compared) {
+  while (const PointwiseFn* fn = operator_at(cursor_)) {
+    const Binding binding = binding_of(*fn);
+    if (binding < least) break;
+    if (compares(*fn) && compared) {
       cursor_.fail("comparisons do not chain; write `a < b and b < c`");
     }
-    compared = op->level == kCompare;
+    compared = compares(*fn);
     cursor_.advance();
-    if (op->fn == PointwiseFn::mul && cursor_.is("*")) {
+    if (*fn == PointwiseFn::mul && cursor_.is("*")) {
       cursor_.fail("`**` is no operator; a power is pow(a, b)");
     }
-    const ExprId right = climb(op->level + 1);
-    left = add_pointwise(op->fn, {left, right}, first);
+    const ExprId right = climb(static_cast<Binding>(static_cast<int>(binding) + 1));
+    left = add_pointwise(*fn, {left, right}, first);
   }
   if (cursor_.is("%")) {
     cursor_.fail("`%` stands only in `require`; programs have no remainder");

@@ -33,8 +33,8 @@ class Parser {
   Placement placement();
 
   // parse_expression.cc
-  ExprId expression() { return climb(1); }
-  ExprId climb(int least);
+  ExprId expression() { return climb(Binding::logical_or); }
+  ExprId climb(Binding least);  // of operators that bind so tightly or tighter
   ExprId unary();
   ExprId atom();
   ExprId call(const Word& callee);
