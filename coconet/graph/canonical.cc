@@ -21,19 +21,19 @@ class Sorter {
         key_(n_ + groups_, 2 * n_),
         after_(n_ + groups_),
         before_(n_ + groups_, 0),
+        units_in_(n_ + groups_ + 1),
         to_(n_) {
     find_anchors();
     find_parents();
+    find_units();
     for (int i = 0; i < n_; ++i) {
       for (NodeId input : graph.node({i}).inputs) add_edge(anchor_[input.index], anchor_[i]);
     }
+    const std::vector<std::vector<NodeId>> readers = readers_of(graph);
     for (int i = 0; i < n_; ++i) {
       if (!std::holds_alternative<Update>(graph.node({i}).op)) continue;
-      const NodeId storage = graph.node({i}).inputs[0];
-      for (int r = 0; r < n_; ++r) {
-        const std::vector<NodeId>& inputs = graph.node({r}).inputs;
-        const bool reads = std::find(inputs.begin(), inputs.end(), storage) != inputs.end();
-        if (r != i && reads) add_edge(anchor_[r], anchor_[i]);
+      for (NodeId reader : readers[graph.node({i}).inputs[0].index]) {
+        if (reader.index != i) add_edge(anchor_[reader.index], anchor_[i]);
       }
     }
   }
@@ -54,6 +54,13 @@ class Sorter {
         const Node& operand = graph_.node(input);
         if (operand.name.empty() && !is_literal(operand.op)) anchor_[input.index] = anchor_[i];
       }
+    }
+  }
+
+  // The units that each container holds: what has no anchor is in none.
+  void find_units() {
+    for (int unit = 0; unit < n_ + groups_; ++unit) {
+      if (unit >= n_ || anchor_[unit] == unit) units_in_[parent_[unit] + 1].push_back(unit);
     }
   }
 
@@ -93,12 +100,7 @@ class Sorter {
   }
 
   void emit_units(int container) {
-    std::vector<int> units;
-    for (int unit = 0; unit < n_ + groups_; ++unit) {
-      if (parent_[unit] == container && (unit >= n_ || anchor_[unit] == unit)) {
-        units.push_back(unit);
-      }
-    }
+    const std::vector<int>& units = units_in_[container + 1];
     std::set<std::pair<int, int>> ready;  // by key
     for (int unit : units) {
       if (before_[unit] == 0) ready.insert({key_[unit], unit});
@@ -171,6 +173,7 @@ class Sorter {
   std::vector<int> key_;
   std::vector<std::vector<int>> after_;
   std::vector<int> before_;
+  std::vector<std::vector<int>> units_in_;  // by 1 + the container; 0: the graph
   std::vector<NodeId> to_;
   int current_anchor_ = -1;
   std::vector<int> place_anchor_;  // by place: the named node that contains it

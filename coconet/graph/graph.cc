@@ -26,10 +26,7 @@ GroupId Graph::find_group(std::string_view name) const {
 
 std::string Graph::label(NodeId id) const {
   if (!node(id).name.empty()) return node(id).name;
-  const Pointwise* pointwise = std::get_if<Pointwise>(&node(id).op);
-  std::string_view word = pointwise ? symbol_of(pointwise->fn) : name_of(node(id).op);
-  if (word.empty()) word = name_of(node(id).op);
-  std::string out = "'" + std::string(word) + "'";
+  const std::string out = "'" + std::string(word_of(node(id).op)) + "'";
   NodeId around = id;
   for (int i = id.index + 1; i < size(); ++i) {
     const std::vector<NodeId>& inputs = nodes_[i].inputs;
@@ -80,27 +77,37 @@ NodeId GraphBuilder::add(Op op, std::vector<NodeId> inputs, std::string name, Wh
   try {
     TensorType type = infer(op, types, mesh());
     graph_.nodes_.push_back(
-        {std::move(op), std::move(inputs), std::move(type), std::move(name), std::move(where)});
+        {std::move(op), std::move(inputs), std::move(type), "", std::move(where)});
   } catch (const UserError& error) {
     throw error.at(where);
   }
-  return {size() - 1};
+  const NodeId id{size() - 1};
+  if (!name.empty()) give_name(id, std::move(name));
+  return id;
+}
+
+void GraphBuilder::give_name(NodeId id, std::string name) {
+  named_.emplace(name, id);
+  graph_.nodes_[id.index].name = std::move(name);
+}
+
+NodeId GraphBuilder::find(std::string_view name) const {
+  const auto found = named_.find(name);
+  return found == named_.end() ? NodeId{} : found->second;
 }
 
 void GraphBuilder::set_name(NodeId id, std::string name) {
-  Node& node = graph_.nodes_.at(id.index);
-  check(node.name.empty() && !name.empty(), "a node without a name gets one");
-  for (const Output& output : graph_.outputs_) {
-    if (output.name == name && output.node != id) refuse_taken(name, node.where);
-  }
-  if (find(name).valid() || graph_.find_group(name).valid()) refuse_taken(name, node.where);
-  node.name = std::move(name);
+  const Node& named = node(id);
+  check(named.name.empty() && !name.empty(), "a node without a name gets one");
+  const auto output = outputs_.find(name);
+  const bool other_output = output != outputs_.end() && output->second != id;
+  if (other_output || find(name).valid() || group_names_.contains(name))
+    refuse_taken(name, named.where);
+  give_name(id, std::move(name));
 }
 
 bool GraphBuilder::has_name(std::string_view name) const {
-  const auto is_name = [name](const Output& output) { return output.name == name; };
-  return find(name).valid() || graph_.find_group(name).valid() ||
-         std::any_of(graph_.outputs_.begin(), graph_.outputs_.end(), is_name);
+  return named_.contains(name) || group_names_.contains(name) || outputs_.contains(name);
 }
 
 std::string GraphBuilder::fresh_name(std::string_view wanted) const {
@@ -118,18 +125,22 @@ std::string GraphBuilder::fresh_name(std::string_view wanted) const {
   const std::string stem(wanted.substr(0, quotes));
   const std::string tail(quotes == std::string_view::npos ? "" : wanted.substr(quotes));
   std::string name(wanted);
-  for (int number = 2; taken(name); ++number) name = stem + std::to_string(number) + tail;
+  int& least = least_number_.try_emplace(name, 2).first->second;
+  for (int number = least; taken(name); ++number) {
+    name = stem + std::to_string(number) + tail;
+    least = number;
+  }
   return name;
 }
 
 void GraphBuilder::add_output(std::string name, NodeId node) {
   check(node.valid() && node.index < size(), "an output is a node of the graph");
   const NodeId namesake = find(name);
-  const bool twice = std::any_of(graph_.outputs_.begin(), graph_.outputs_.end(),
-                                 [&](const Output& output) { return output.name == name; });
-  if (twice || (namesake.valid() && namesake != node) || graph_.find_group(name).valid()) {
+  if (outputs_.contains(name) || (namesake.valid() && namesake != node) ||
+      group_names_.contains(name)) {
     refuse_taken(name, graph_.node(node).where);
   }
+  outputs_.emplace(name, node);
   graph_.outputs_.push_back({std::move(name), node});
 }
 
@@ -143,6 +154,7 @@ GroupId GraphBuilder::add_group(Group group) {
   }
   std::sort(group.nodes.begin(), group.nodes.end());
   std::sort(group.groups.begin(), group.groups.end());
+  group_names_.insert(group.name);
   graph_.groups_.push_back(std::move(group));
   return {static_cast<int>(graph_.groups_.size()) - 1};
 }
@@ -182,24 +194,25 @@ void GraphBuilder::name_shared_nodes() {
       reader[input.index] = i;
     }
   }
-  const auto give_name = [this](int i) {
-    Node& node = graph_.nodes_[i];
-    node.name = fresh_name("t_" + std::string(name_of(node.op)));
+  const auto needs_name = [&](int i) {
+    return needed[i] && node({i}).name.empty() && !is_literal(node({i}).op);
+  };
+  const auto name_it = [this](int i) {
+    give_name({i}, fresh_name("t_" + std::string(name_of(node({i}).op))));
   };
   for (int i = 0; i < size(); ++i) {
-    const Node& node = graph_.nodes_[i];
-    if (!needed[i] || !node.name.empty() || is_literal(node.op)) continue;
-    if (uses[i] != 1) give_name(i);
+    if (needs_name(i) && uses[i] != 1) name_it(i);
   }
   // A member of a group that the group's named members do not contain.
+  std::vector<int> group_of_node(size(), -1);
+  for (int g = static_cast<int>(graph_.groups_.size()) - 1; g >= 0; --g) {
+    for (NodeId id : graph_.groups_[g].nodes) group_of_node[id.index] = g;
+  }
   for (int i = size() - 1; i >= 0; --i) {
-    const Node& node = graph_.nodes_[i];
-    if (!needed[i] || !node.name.empty() || is_literal(node.op)) continue;
-    const GroupId group = group_of(graph_, NodeId{i});
-    if (!group.valid()) continue;
+    if (group_of_node[i] < 0 || !needs_name(i)) continue;
     int around = reader[i];
-    while (graph_.nodes_[around].name.empty()) around = reader[around];
-    if (group_of(graph_, NodeId{around}) != group) give_name(i);
+    while (node({around}).name.empty()) around = reader[around];
+    if (group_of_node[around] != group_of_node[i]) name_it(i);
   }
 }
 

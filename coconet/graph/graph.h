@@ -3,6 +3,8 @@
 #pragma once
 
 #include <compare>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -105,7 +107,7 @@ class GraphBuilder {
   const Node& node(NodeId id) const { return graph_.node(id); }
   const TensorType& type(NodeId id) const { return graph_.node(id).type; }
   int size() const { return graph_.size(); }
-  NodeId find(std::string_view name) const { return graph_.find(name); }
+  NodeId find(std::string_view name) const;  // invalid if there is none
 
   // Infers the type of `op` on `inputs` (graph/infer.h) and appends the node. UserError(type) at
   // `where` if the operation has no meaning there, or if `name` is taken.
@@ -126,9 +128,16 @@ class GraphBuilder {
                std::vector<GroupId>* forward_groups = nullptr) &&;
 
  private:
+  void give_name(NodeId id, std::string name);
   void name_shared_nodes();
 
+  using NodeByName = std::map<std::string, NodeId, std::less<>>;
+
   Graph graph_;
+  NodeByName named_, outputs_;
+  std::set<std::string, std::less<>> group_names_;
+  // By the name wanted of fresh_name: all lower numbers are taken.
+  mutable std::map<std::string, int> least_number_;
 };
 
 }  // namespace coconet

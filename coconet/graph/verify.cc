@@ -1,6 +1,7 @@
 #include "coconet/graph/verify.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "coconet/graph/infer.h"
@@ -33,14 +34,16 @@ void verify_update_order(const Graph& graph) {
 }
 
 void verify_names(const Graph& graph) {
-  std::set<std::string> names;
+  std::map<std::string, NodeId> names;  // of groups: no node
   std::vector<int> uses(graph.size(), 0);
-  for (const Node& node : graph.nodes()) {
+  for (int i = 0; i < graph.size(); ++i) {
+    const Node& node = graph.node({i});
     for (NodeId input : node.inputs) ++uses[input.index];
-    if (!node.name.empty()) check(names.insert(node.name).second, "names are unique");
+    if (!node.name.empty()) check(names.emplace(node.name, NodeId{i}).second, "names are unique");
   }
   for (const Group& group : graph.groups()) {
-    check(!group.name.empty() && names.insert(group.name).second, "names of groups are unique");
+    check(!group.name.empty() && names.emplace(group.name, NodeId{}).second,
+          "names of groups are unique");
   }
   for (int i = 0; i < graph.size(); ++i) {
     check(!graph.node({i}).name.empty() || uses[i] == 1, "an unnamed node has one reader");
@@ -49,8 +52,8 @@ void verify_names(const Graph& graph) {
   for (const Output& output : graph.outputs()) {
     check(outputs.insert(output.name).second, "outputs have names of their own");
     check(output.node.valid() && output.node.index < graph.size(), "an output exists");
-    const NodeId namesake = graph.find(output.name);
-    check(!namesake.valid() || namesake == output.node, "a name denotes one value");
+    const auto namesake = names.find(output.name);
+    check(namesake == names.end() || namesake->second == output.node, "a name denotes one value");
   }
 }
 
@@ -94,6 +97,21 @@ void verify_groups(const Graph& graph) {
   }
 }
 
+// Only stands for parts of its operand.
+bool is_view(const Op& op) {
+  return std::holds_alternative<Shard>(op) || std::holds_alternative<RootOf>(op);
+}
+
+// Whether a node behind `place` reads the storage, itself or through views.
+bool read_after(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, NodeId storage,
+                int place) {
+  return std::any_of(
+      readers[storage.index].begin(), readers[storage.index].end(), [&](NodeId reader) {
+        return reader.index > place ||
+               (is_view(graph.node(reader).op) && read_after(graph, readers, reader, place));
+      });
+}
+
 }  // namespace
 
 void verify_updates(const Graph& graph) {
@@ -119,17 +137,16 @@ void verify_updates(const Graph& graph) {
     }
     update_of[storage.index] = i;
   }
+  const std::vector<std::vector<NodeId>> readers = readers_of(graph);
   for (int s = 0; s < graph.size(); ++s) {
-    if (update_of[s] < 0) continue;
+    if (update_of[s] < 0 || !read_after(graph, readers, NodeId{s}, update_of[s])) continue;
     NodeSet late = dependents(graph, set_of(graph, {NodeId{update_of[s]}}));
-    NodeSet old = set_of(graph, {NodeId{s}});  // and what only stands for parts of it
+    NodeSet old = set_of(graph, {NodeId{s}});  // and views of it
     for (int i = s + 1; i < graph.size(); ++i) {
       const Node& node = graph.node({i});
       const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(),
                                      [&](NodeId input) { return old[input.index]; });
-      const bool view =
-          std::holds_alternative<Shard>(node.op) || std::holds_alternative<RootOf>(node.op);
-      old[i] = reads && view;
+      old[i] = reads && is_view(node.op);
       if (!late[i] || i == update_of[s] || !reads) continue;
       const std::string update = graph.label({update_of[s]});
       throw UserError(ErrorKind::type,
