@@ -35,7 +35,8 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
                  "out=FILE[:NAME]: the value an output or state must have")
       ->allow_extra_args(false);
   app.add_option("--bound", arguments.bounds,
-                 "ABS[,REL] for the --want before it: |got - want| <= ABS + REL |want|")
+                 "ABS[,REL]: |got - want| <= ABS + REL |want|; one for every --want, in order, or "
+                 "one for all")
       ->allow_extra_args(false);
   app.add_option("--chunks", arguments.chunks, "chunks of each overlapped group")->delimiter(',');
   app.add_option("--seed", arguments.seed, "of dropout and of inputs that are not given");

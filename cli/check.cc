@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "coconet/base/error.h"
 #include "coconet/graph/print.h"
-#include "coconet/graph/rebind.h"
 #include "coconet/plan/from_schedule.h"
 
 namespace coconet::cli {
@@ -23,10 +22,9 @@ int check_file(const CheckArguments& arguments, Context& context) {
   const File file = load(arguments.file, context);
   std::vector<UserError> errors;
   std::string out;
-  for (const Graph& program : file.programs) {
-    const std::string& name = program.header().program;
+  for (const Graph& graph : file.programs) {
+    const std::string& name = graph.header().program;
     if (!arguments.file.program.empty() && name != arguments.file.program) continue;
-    const Graph graph = rebind_dtypes(program, dtypes_of(arguments.file, program));
     out += print(graph, true) + "\n";
     const plan::Plan unscheduled = plan::from_schedule(graph);
     if (arguments.plan) out += plan::print(unscheduled) + "\n";

@@ -5,7 +5,6 @@
 
 #include "cli/commands.h"
 #include "coconet/base/error.h"
-#include "coconet/graph/rebind.h"
 #include "coconet/schedule/candidates.h"
 
 namespace coconet::cli {
@@ -37,39 +36,32 @@ std::vector<Step> steps_of(const std::string& text, const Graph& graph) {
   }
 }
 
-// Each on what the steps before it made, up to the first that does not apply.
-std::string explain_steps(Applied applied, const std::vector<Step>& steps) {
-  std::string out;
+// Prints of each step, on what the steps before it made, whether it applies, up to the first that
+// does not. The exit code: 1 if one does not, as of a schedule with that step.
+int explain_steps(Applied applied, const std::vector<Step>& steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    out += explain(applied, steps[i]) + "\n";
-    if (i + 1 == steps.size()) break;
+    std::puts(explain(applied, steps[i]).c_str());
     try {
       applied = apply(applied, steps[i]);
-    } catch (const UserError&) {
-      return out + "the steps after it have nothing to apply to\n";
+    } catch (const UserError& error) {
+      if (i + 1 < steps.size()) std::puts("the steps after it have nothing to apply to");
+      return exit_code_of(error.kind());
     }
   }
-  return out;
+  return 0;
 }
 
 int explain_file(const ExplainArguments& arguments, Context& context) {
   const File file = load(arguments.file, context);
-  const Graph& program = program_of(file, arguments.file);
-  const Graph graph = rebind_dtypes(program, dtypes_of(arguments.file, program));
+  const Graph& graph = program_of(file, arguments.file);
   if (arguments.after && arguments.file.schedule.empty()) {
     throw UserError(ErrorKind::usage, "--after counts the steps of a --schedule; give one");
   }
   const Applied applied = scheduled(graph, file, arguments.file.schedule, arguments.after);
-  std::string out;
-  if (!arguments.step.empty()) {
-    out = explain_steps(applied, steps_of(arguments.step, graph));
-  } else {
-    for (const Step& step : legal_steps(applied)) {
-      out += explain(applied, step) + "\n";
-    }
-    if (out.empty()) out = "no step worth a try is legal here\n";
-  }
-  std::fputs(out.c_str(), stdout);
+  if (!arguments.step.empty()) return explain_steps(applied, steps_of(arguments.step, graph));
+  const std::vector<Step> steps = legal_steps(applied);
+  for (const Step& step : steps) std::puts(explain(applied, step).c_str());
+  if (steps.empty()) std::puts("no step worth a try is legal here");
   return 0;
 }
 
@@ -82,7 +74,8 @@ void add_explain(CLI::App& app, Command& chosen) {
   add_file_options(*command, arguments->file);
   command->add_option("--schedule", arguments->file.schedule, "after the steps of this schedule");
   command->add_option("--after", arguments->after, "only its first K steps");
-  command->add_option("--step", arguments->step, "the step to explain");
+  command->add_option("--step", arguments->step,
+                      "the step to explain; the exit code is 1 if it does not apply");
   command->callback([arguments, &chosen] {
     chosen = [arguments](Context& context) { return explain_file(*arguments, context); };
   });

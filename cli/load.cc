@@ -10,21 +10,29 @@ namespace coconet::cli {
 File load(const FileArguments& arguments, Context& context) {
   File file = read_file(arguments.file, &context.source_text);
   if (!arguments.program.empty()) file.program(arguments.program);
-  std::vector<std::string> known;
-  for (const Graph& program : file.programs) {
-    for (const DTypeParameter& parameter : program.header().dtypes) {
-      if (std::find(known.begin(), known.end(), parameter.name) == known.end()) {
-        known.push_back(parameter.name);
-      }
-    }
-  }
-  for (const auto& [name, value] : pairs_of(arguments.dtypes, "--dtype")) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+  const DTypes dtypes = dtypes_of(arguments);
+  for (const auto& [name, kind] : dtypes) {
+    if (std::find(file.dtypes.begin(), file.dtypes.end(), name) != file.dtypes.end()) continue;
     throw UserError(ErrorKind::usage, "--dtype: there is no dtype parameter " + name +
-                                          suggestion(name, known) + "; the file has " +
-                                          listed(known));
+                                          suggestion(name, file.dtypes) + "; the file has " +
+                                          listed(file.dtypes));
   }
-  return file;
+  if (dtypes.empty()) return file;
+  return parse_file(context.source_text, arguments.file,
+                    {.dtypes = dtypes, .only = arguments.program});
+}
+
+Graph bound(const Graph& program, const FileArguments& arguments, const Context& context,
+            const DTypes& dtypes) {
+  const Header& header = program.header();
+  const bool same =
+      std::all_of(header.dtypes.begin(), header.dtypes.end(), [&](const DTypeParameter& parameter) {
+        const auto found = dtypes.find(parameter.name);
+        return found == dtypes.end() || found->second == parameter.kind;
+      });
+  if (same) return program;
+  return parse_file(context.source_text, arguments.file, {.dtypes = dtypes, .only = header.program})
+      .program(header.program);
 }
 
 const Graph& program_of(const File& file, const FileArguments& arguments) {
@@ -39,18 +47,15 @@ const Graph& program_of(const File& file, const FileArguments& arguments) {
   return file.program(arguments.program);
 }
 
-std::map<std::string, DTypeKind> dtypes_of(const FileArguments& arguments, const Graph& program) {
-  const std::vector<DTypeParameter>& parameters = program.header().dtypes;
-  std::map<std::string, DTypeKind> out;
+DTypes dtypes_of(const FileArguments& arguments) {
+  DTypes out;
   for (const auto& [name, value] : pairs_of(arguments.dtypes, "--dtype")) {
     const auto kind = dtype_kind_of(value);
     if (!kind) {
       throw UserError(ErrorKind::usage, "--dtype " + name + ": '" + value +
-                                            "' is no dtype; there are f16, bf16, f32, f64, i32, "
-                                            "i64 and bool");
+                                            "' is no dtype; there are " + listed(dtype_names()));
     }
-    const auto is_it = [&](const DTypeParameter& parameter) { return parameter.name == name; };
-    if (std::any_of(parameters.begin(), parameters.end(), is_it)) out[name] = *kind;
+    out[name] = *kind;
   }
   return out;
 }

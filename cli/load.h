@@ -17,12 +17,16 @@ struct Context {
   std::string source_text;
 };
 
-// UserError(usage) for a --program or --dtype of a name that the file has not.
+// The file, under --dtype if given (then of the program of --program alone). UserError(usage) for
+// one of a name that the file has not.
 File load(const FileArguments& arguments, Context& context);
 const Graph& program_of(const File& file, const FileArguments& arguments);
-// The --dtype options that are for a parameter of this program. UserError(usage) for a value that
-// is no dtype.
-std::map<std::string, DTypeKind> dtypes_of(const FileArguments& arguments, const Graph& program);
+using DTypes = std::map<std::string, DTypeKind>;  // of dtype parameters
+// The --dtype options. UserError(usage) for a value that is no dtype.
+DTypes dtypes_of(const FileArguments& arguments);
+// The program under other bindings. Requires: it is one of the file that was loaded.
+Graph bound(const Graph& program, const FileArguments& arguments, const Context& context,
+            const DTypes& dtypes);
 // The graph after the first `steps` steps of the schedule, or all of them; "" has none.
 // UserError(usage) if it has fewer.
 Applied scheduled(const Graph& graph, const File& file, const std::string& schedule,

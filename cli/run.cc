@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/report.h"
@@ -16,7 +17,6 @@
 #include "coconet/base/nearest.h"
 #include "coconet/execute/run.h"
 #include "coconet/execute/verify.h"
-#include "coconet/graph/rebind.h"
 #include "coconet/interp/global_tensor.h"
 #include "coconet/io/npy.h"
 #include "coconet/io/safetensors.h"
@@ -78,8 +78,8 @@ class Run {
     setting_.seed = arguments.seed;
     execute::InputFiles files;
     given_ = read_inputs(arguments, program, files);
-    graph_ = rebind_dtypes(
-        program, execute::bind_dtypes(program, given_, dtypes_of(arguments.file, program), files));
+    graph_ = bound(program, arguments.file, context,
+                   execute::bind_dtypes(program, given_, dtypes_of(arguments.file), files));
     read_scalars(arguments, graph_, given_);
     setting_.sizes =
         execute::bind_dims(graph_, given_, setting_.mesh, sizes_of(arguments, graph_), files);
@@ -91,7 +91,10 @@ class Run {
     wants_ = read_wants(arguments);
     for (const Want& want : wants_) check_shape(want, shape_of(want.name));
     timeout_ = timeout_of(arguments);
-    if (!arguments.out.empty()) make_folder(arguments.out);
+    if (!arguments.out.empty()) {
+      need_own_files();
+      make_folder(arguments.out);
+    }
   }
 
   Report perform() {
@@ -197,6 +200,19 @@ class Run {
       add(storage.name, storage.type, true);
     }
     return out;
+  }
+
+  // A program that updates m may return the old m too.
+  void need_own_files() const {
+    std::set<std::string> names;
+    for (const OutputReport& result : results()) {
+      if (names.insert(result.name).second) continue;
+      throw UserError(ErrorKind::usage,
+                      "--out would write both the output " + result.name +
+                          " and the updated storage of that name to one file; return the old value "
+                          "under another name, as `old = " +
+                          result.name + "`");
+    }
   }
 
   // An output goes before a state of its name.

@@ -1,9 +1,11 @@
 #include "cli/run_inputs.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "coconet/base/error.h"
 #include "coconet/base/nearest.h"
+#include "coconet/graph/literal.h"
 #include "coconet/io/safetensors.h"
 #include "coconet/io/tensor_spec.h"
 #include "coconet/plan/bind.h"
@@ -80,7 +82,13 @@ TensorData scalar_of(DTypeKind kind, const std::string& text, const std::string&
   }
   try {
     if (is_floating(kind) || text.find_first_of(".eE") != std::string::npos) {
-      out.set_value(0, number_of(text, what));
+      const double value = number_of(text, what);
+      const std::string needed =
+          std::isfinite(value) && is_floating(kind) ? needed_by(kind, value) : "";
+      if (!needed.empty()) {
+        refuse(what + ": " + std::string(name_of(kind)) + " takes " + needed + "; found " + text);
+      }
+      out.set_value(0, value);
     } else {
       out.set_integer(0, integer_of(text, what));
     }

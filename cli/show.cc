@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "coconet/base/error.h"
 #include "coconet/graph/print.h"
-#include "coconet/graph/rebind.h"
 #include "coconet/plan/from_schedule.h"
 #include "coconet/source/cpp/from_plan.h"
 
@@ -20,8 +19,7 @@ struct ShowArguments {
 
 std::string text_of(const ShowArguments& arguments, Context& context) {
   const File file = load(arguments.file, context);
-  const Graph& program = program_of(file, arguments.file);
-  const Graph graph = rebind_dtypes(program, dtypes_of(arguments.file, program));
+  const Graph& graph = program_of(file, arguments.file);
   const Graph shown = scheduled(graph, file, arguments.file.schedule).graph;
   if (arguments.as == "graph") return print(shown, true);
   if (arguments.as == "dot") return dot(shown);

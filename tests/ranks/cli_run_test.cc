@@ -43,6 +43,17 @@ TEST(CliRun, AttentionInEveryDType) {
   }
 }
 
+TEST(CliRun, TailsWithLayerNormInEveryDType) {
+  for (const std::string dtype : {"f64", "f32", "bf16"}) {
+    for (const std::string file : {"attention_norm", "mlp_norm"}) {
+      const ToolResult result =
+          run_tool("run examples/" + file + ".coco --ranks 3 --dim B=2,S=5,H=9 --schedule fused " +
+                   "--verify --dtype T=" + dtype);
+      EXPECT_EQ(result.exit_code, 0) << dtype << result.err;
+    }
+  }
+}
+
 TEST(CliRun, LambInEverySchedule) {
   const std::string lamb = "run examples/lamb.coco --dim N=100003 --scalar t=3 --ranks ";
   expect_verified(lamb + "1 --schedule fused");

@@ -117,6 +117,43 @@ TEST(CliUsage, Scalars) {
   expect_error(adam + "--scalar t=1 --in lr=0.5", 2, {"--scalar lr=NUMBER"});
 }
 
+// A number that its dtype cannot hold is not silently another one.
+TEST(CliUsage, ScalarsFitTheirDType) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("s.coco");
+  test::write_text(
+      file, "mesh w(tp)\ndim N\nprogram p(x: f16[N], scalar a: f16) { y = x * a return y }\n");
+  const std::string run = "run " + file + " --ranks 1 --dim N=3 --scalar a=";
+  expect_error(run + "70000", 2, {"--scalar a: f16 takes smaller values; found 70000"});
+  expect_error(run + "1e-9", 2, {"--scalar a: f16 takes larger values", "rounds to 0"});
+  EXPECT_EQ(run_tool(run + "inf").exit_code, 0);
+}
+
+TEST(CliUsage, AnOutputAndAStateOfOneNameAreNotOneFile) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("old.coco");
+  test::write_text(
+      file, "mesh w(tp)\ndim N\nprogram p(state m: f32[N]) { m2 = update(m, m + 1) return m }\n");
+  const std::string run = "run " + file + " --ranks 1 --dim N=3";
+  expect_error(run + " --out " + folder.path("out"), 2, {"--out would write both the output m"});
+  EXPECT_EQ(run_tool(run).exit_code, 0);
+}
+
+TEST(CliUsage, WantedIntegersAreComparedExactly) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("i.coco");
+  test::write_text(file, "mesh w(tp)\nprogram p(x: i64[]) { y = x + 0 return y }\n");
+  TensorData given = TensorData::zeros(DTypeKind::i64, {}), other = given;
+  given.set_integer(0, (std::int64_t{1} << 60) + 1);
+  other.set_integer(0, std::int64_t{1} << 60);
+  write_npy(folder.path("x.npy"), given);
+  write_npy(folder.path("y.npy"), other);
+  const std::string run =
+      "run " + file + " --ranks 1 --in x=" + folder.path("x.npy") + " --want y=";
+  EXPECT_EQ(run_tool(run + folder.path("x.npy")).exit_code, 0);
+  expect_error(run + folder.path("y.npy"), 1, {"largest difference 1", "got 1152921504606846977"});
+}
+
 TEST(CliUsage, TensorFiles) {
   const TemporaryFolder folder;
   const auto file = [&](const char* name, DTypeKind kind, std::vector<std::int64_t> shape) {
