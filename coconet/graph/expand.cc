@@ -31,8 +31,9 @@ class Expansion {
   NodeId folded_blocks(NodeId x, const BlockReduce& blocks) {
     const AxisList axes = builder_.type(x).layout.axes_that_are<Sliced>();
     const NodeId sums = add(blocks, {x});
-    return add(FoldBlocks{blocks.fold}, {add(AllGather{axes}, {sums})});
+    return add(FoldBlocks{blocks.fold}, {gathered(sums, axes)});
   }
+  NodeId gathered(NodeId x, AxisList axes) { return add(AllGather{std::move(axes)}, {x}); }
   // all_reduce(sum(x, dims)) over the axes that slice the dims.
   NodeId summed(NodeId x, const std::vector<int>& dims) {
     const AxisList partial = builder_.type(x).layout.axes_that_are<Partial>();
@@ -61,6 +62,18 @@ Cut cut_of(const TensorType& x, const std::vector<int>& dims) {
     if (dims.empty() || inside) cut = Cut::dims;
   }
   return cut;
+}
+
+// The axes that slice `x` by (*), if others cut it before: the flat index, and so its blocks, is of
+// the piece that these leave, and how many there are does not follow from the dims.
+AxisList flat_within_others(const TensorType& x) {
+  AxisList flat;
+  for (int axis : x.layout.slice_order()) {
+    if (x.layout.slice(axis).flat) flat.push_back(axis);
+  }
+  if (flat.size() == x.layout.slice_order().size()) return {};
+  std::sort(flat.begin(), flat.end());
+  return flat;
 }
 
 bool any_partial(const TensorType& x) { return !x.layout.axes_that_are<Partial>().empty(); }
@@ -133,9 +146,12 @@ NodeId expand(GraphBuilder& builder, const Op& op, const std::vector<NodeId>& in
               const Where& where) {
   if (inputs.empty()) return {};
   const TensorType type = builder.type(inputs[0]);
-  const Expansion e(builder, where);
+  Expansion e(builder, where);
   if (const Norm* norm = std::get_if<Norm>(&op)) {
     if (!fits(*norm, type) || any_partial(type) || cut_of(type, {}) == Cut::none) return {};
+    if (const AxisList flat = flat_within_others(type); !flat.empty()) {
+      return add_visible(builder, op, {e.gathered(inputs[0], flat)}, "", where);
+    }
     return expand_norm(e, type, *norm, inputs[0]);
   }
   if (const Reduce* reduce = std::get_if<Reduce>(&op)) {
@@ -143,6 +159,10 @@ NodeId expand(GraphBuilder& builder, const Op& op, const std::vector<NodeId>& in
     const bool whole_of_flat = cut == Cut::flat && reduce->dims.empty();
     const bool mean_of_dims = cut == Cut::dims && reduce->fn == ReduceFn::mean;
     if (!fits(*reduce, type) || (!whole_of_flat && !mean_of_dims)) return {};
+    const AxisList flat = flat_within_others(type);
+    if (whole_of_flat && !flat.empty()) {
+      return add_visible(builder, op, {e.gathered(inputs[0], flat)}, "", where);
+    }
     return expand_reduce(e, type, *reduce, inputs[0]);
   }
   if (std::holds_alternative<LayerNorm>(op)) {
@@ -160,6 +180,13 @@ NodeId expand(GraphBuilder& builder, const Op& op, const std::vector<NodeId>& in
 
 NodeId add_visible(GraphBuilder& builder, Op op, std::vector<NodeId> inputs, std::string name,
                    Where where) {
+  if (std::holds_alternative<LayerNorm>(op) && inputs.size() == 4) {
+    const DType& x = builder.type(inputs[0]).dtype;
+    const TensorType& eps = builder.type(inputs[3]);
+    if (x.kind == DTypeKind::f64 && eps.is_scalar() && eps.dtype == f32) {
+      inputs[3] = Expansion(builder, where).cast_to(f64, inputs[3]);
+    }
+  }
   const NodeId last = expand(builder, op, inputs, where);
   if (!last.valid()) {
     return builder.add(std::move(op), std::move(inputs), std::move(name), std::move(where));

@@ -2,6 +2,7 @@
 
 #include "coconet/base/error.h"
 #include "coconet/graph/infer_rules.h"
+#include "coconet/graph/literal.h"
 
 namespace coconet {
 namespace {
@@ -20,19 +21,7 @@ TensorType of_input(const Call& call, const Input& op) {
 
 TensorType of_constant(const Call& call, const Constant& op) {
   rules::need_operands(call, 0);
-  const bool boolean_value = std::holds_alternative<bool>(op.value);
-  if (boolean_value != (op.dtype.kind == DTypeKind::boolean)) {
-    throw UserError(ErrorKind::type, "a literal " +
-                                         std::string(boolean_value ? "true or false" : "number") +
-                                         " meets " + op.dtype.text() +
-                                         "; needed: numbers with numbers, bool with bool; legal: "
-                                         "cast the other operand, or compare it first");
-  }
-  if (std::holds_alternative<double>(op.value) && !is_floating(op.dtype.kind)) {
-    throw UserError(ErrorKind::type, "a literal with a fraction meets " + op.dtype.text() +
-                                         "; needed: a whole number; legal: cast the other operand "
-                                         "to a floating dtype first");
-  }
+  constant_of(op.value, op.dtype, {});  // the dtype can hold it
   return {op.dtype, {}, Layout(call.mesh.size())};
 }
 

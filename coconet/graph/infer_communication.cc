@@ -93,6 +93,12 @@ void need_replicated(const Call& call) {
   }
 }
 
+void need_root(const Call& call, int root) {
+  if (root >= 0) return;
+  refuse(call, "the root is " + std::to_string(root) + ", needed the number of a rank",
+         "a root from 0 on");
+}
+
 // Slices the named axes, in mesh order, after all that slice already.
 TensorType sliced_by(const Call& call, const Slice& slice) {
   TensorType result = call.operands[0];
@@ -172,12 +178,13 @@ TensorType all_gather(const Call& call, const AllGather& op) {
 
 TensorType reduce_to(const Call& call, const ReduceTo& op) {
   need_reducible(call, op.fold);
-  check(op.root >= 0, "a root is not negative");
+  need_root(call, op.root);
   return placed(call, Rooted{op.root});
 }
 
 TensorType broadcast(const Call& call, const Broadcast& op) {
   check_axes(call);
+  if (op.root) need_root(call, *op.root);
   for (int axis : op.axes) {
     const Placement& found = call.at(0, axis);
     const bool rooted = std::holds_alternative<Rooted>(found);
@@ -202,7 +209,7 @@ TensorType shard(const Call& call, const Shard& op) {
 
 TensorType root_of(const Call& call, const RootOf& op) {
   need_replicated(call);
-  check(op.root >= 0, "a root is not negative");
+  need_root(call, op.root);
   return placed(call, Rooted{op.root});
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 namespace coconet {
 
@@ -18,75 +19,77 @@ std::string text_of(const LiteralValue& value) {
   return out;
 }
 
-bool folds(PointwiseFn fn) {
-  switch (fn) {
-    case PointwiseFn::add:
-    case PointwiseFn::sub:
-    case PointwiseFn::mul:
-    case PointwiseFn::div:
-    case PointwiseFn::neg:
-    case PointwiseFn::lt:
-    case PointwiseFn::le:
-    case PointwiseFn::gt:
-    case PointwiseFn::ge:
-    case PointwiseFn::eq:
-    case PointwiseFn::ne:
-    case PointwiseFn::logical_and:
-    case PointwiseFn::logical_or:
-    case PointwiseFn::logical_not: return true;
-    case PointwiseFn::abs:
-    case PointwiseFn::sqrt:
-    case PointwiseFn::rsqrt:
-    case PointwiseFn::exp:
-    case PointwiseFn::log:
-    case PointwiseFn::tanh:
-    case PointwiseFn::erf:
-    case PointwiseFn::relu:
-    case PointwiseFn::gelu:
-    case PointwiseFn::silu:
-    case PointwiseFn::sigmoid:
-    case PointwiseFn::pow:
-    case PointwiseFn::min:
-    case PointwiseFn::max:
-    case PointwiseFn::where: return false;
+namespace {
+
+// The least magnitude that rounds to infinity; the greatest that rounds to 0.
+struct Range {
+  double overflow, underflow;
+};
+
+Range range_of(DTypeKind kind) {
+  switch (kind) {
+    case DTypeKind::f16: return {65520.0, std::ldexp(1.0, -25)};
+    case DTypeKind::bf16: return {std::ldexp(511.0, 119), std::ldexp(1.0, -134)};
+    case DTypeKind::f32: return {std::ldexp(33554431.0, 103), std::ldexp(1.0, -150)};
+    case DTypeKind::f64:
+    case DTypeKind::i32:
+    case DTypeKind::i64:
+    case DTypeKind::boolean: return {std::numeric_limits<double>::infinity(), 0.0};
   }
-  throw InternalError("a PointwiseFn outside its enumerators");
+  throw InternalError("a DTypeKind outside its enumerators");
 }
 
-bool keeps_dtype(PointwiseFn fn) {
-  switch (fn) {
-    case PointwiseFn::add:
-    case PointwiseFn::sub:
-    case PointwiseFn::mul:
-    case PointwiseFn::div:
-    case PointwiseFn::neg:
-    case PointwiseFn::abs:
-    case PointwiseFn::sqrt:
-    case PointwiseFn::rsqrt:
-    case PointwiseFn::exp:
-    case PointwiseFn::log:
-    case PointwiseFn::tanh:
-    case PointwiseFn::erf:
-    case PointwiseFn::relu:
-    case PointwiseFn::gelu:
-    case PointwiseFn::silu:
-    case PointwiseFn::sigmoid:
-    case PointwiseFn::pow:
-    case PointwiseFn::min:
-    case PointwiseFn::max: return true;
-    case PointwiseFn::lt:
-    case PointwiseFn::le:
-    case PointwiseFn::gt:
-    case PointwiseFn::ge:
-    case PointwiseFn::eq:
-    case PointwiseFn::ne:
-    case PointwiseFn::logical_and:
-    case PointwiseFn::logical_or:
-    case PointwiseFn::logical_not:
-    case PointwiseFn::where: return false;
+}  // namespace
+
+std::string needed_by(const DType& dtype, const LiteralValue& value) {
+  const bool truth = std::holds_alternative<bool>(value);
+  if (dtype.kind == DTypeKind::boolean) {
+    return truth ? "" : "true or false; compare to make a truth value of a number";
   }
-  throw InternalError("a PointwiseFn outside its enumerators");
+  if (truth) return "numbers; `where(condition, 1, 0)` makes a number of a truth value";
+  const std::int64_t* whole = std::get_if<std::int64_t>(&value);
+  if (is_floating(dtype.kind)) {
+    const double number = std::fabs(whole ? static_cast<double>(*whole) : std::get<double>(value));
+    const Range range = range_of(dtype.kind);
+    if (!(number < range.overflow)) return "smaller values";
+    if (number != 0 && number <= range.underflow) return "larger values: this one rounds to 0";
+    return "";
+  }
+  if (!whole) return "integers; cast the operand, as in `cast(x, f32)`, to compute with fractions";
+  const bool fits = *whole >= std::numeric_limits<std::int32_t>::min() &&
+                    *whole <= std::numeric_limits<std::int32_t>::max();
+  return fits || dtype.kind == DTypeKind::i64 ? "" : "integers of 32 bits; cast the operand to i64";
 }
+
+Constant constant_of(const LiteralValue& value, const DType& dtype, const Where& where) {
+  const std::string needed = needed_by(dtype, value);
+  if (!needed.empty()) {
+    const std::string kind =
+        dtype.parameter.empty() ? ", " : " (" + std::string(name_of(dtype.kind)) + "), ";
+    const bool number =
+        !std::holds_alternative<double>(value) || std::isfinite(std::get<double>(value));
+    throw UserError(ErrorKind::type,
+                    "the literal " + (number ? text_of(value) : std::string("NaN or infinity")) +
+                        " meets an operand of dtype " + dtype.text() + kind + "which takes " +
+                        needed,
+                    where);
+  }
+  const std::int64_t* whole = std::get_if<std::int64_t>(&value);
+  if (whole && is_floating(dtype.kind)) return {static_cast<double>(*whole), dtype};
+  return {value, dtype};
+}
+
+std::int64_t bind(const DimSize& size, const Sizes& sizes) {
+  const std::int64_t value = size.dim.bind(sizes);
+  const std::string needed = needed_by(size.dtype, value);
+  if (needed.empty()) return value;
+  throw UserError(ErrorKind::data, "size(" + size.dim.text() + ") = " + std::to_string(value) +
+                                       " meets an operand of dtype " +
+                                       std::string(name_of(size.dtype.kind)) + ", which takes " +
+                                       needed);
+}
+
+bool folds(PointwiseFn fn) { return !symbol_of(fn).empty(); }
 
 namespace {
 
@@ -99,12 +102,12 @@ std::optional<DType> first_known(std::span<const std::optional<DType>> known) {
 
 std::optional<DType> pointwise_literal_dtype(PointwiseFn fn, int operand,
                                              std::span<const std::optional<DType>> known) {
-  if (fn == PointwiseFn::where) {
-    return operand == 0 ? std::optional<DType>(boolean) : first_known(known.subspan(1));
-  }
-  const bool logical = fn == PointwiseFn::logical_and || fn == PointwiseFn::logical_or ||
-                       fn == PointwiseFn::logical_not;
-  return logical ? std::optional<DType>(boolean) : first_known(known);
+  const bool condition = fn == PointwiseFn::where && operand == 0;
+  if (condition || domain_of(fn) == Domain::logical) return boolean;
+  // The exponent of pow may be i32, which is no dtype for its base.
+  const bool base = fn == PointwiseFn::pow && operand == 0;
+  if (base && known[1] && !is_floating(known[1]->kind)) return std::nullopt;
+  return first_known(fn == PointwiseFn::where ? known.subspan(1) : known);
 }
 
 }  // namespace

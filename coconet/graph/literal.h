@@ -18,11 +18,18 @@ using LiteralValue = std::variant<bool, std::int64_t, double>;
 // point or an exponent. Requires: finite.
 std::string text_of(const LiteralValue& value);
 
+// What the dtype takes, if it cannot hold the value: "true or false", "integers", "smaller values";
+// "" if it can. A number other than 0 that rounds to 0 is not held.
+std::string needed_by(const DType& dtype, const LiteralValue& value);
+// The literal in a dtype: in a floating one a double. UserError(type) if the dtype cannot hold it.
+Constant constant_of(const LiteralValue& value, const DType& dtype, const Where& where);
+
+// The value of a size(...). UserError(data) if its dtype cannot hold it.
+std::int64_t bind(const DimSize& size, const Sizes& sizes);
+
 // A computation on literals alone is done when the program is read. The other functions, and what
 // has a size in it, become nodes.
 bool folds(PointwiseFn fn);
-// Operands and result have one dtype, so that a literal may pass through.
-bool keeps_dtype(PointwiseFn fn);
 
 // The dtype that a literal takes as operand `operand` of `op`. known[i] is the dtype of operand i;
 // none if that is a literal too.

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "coconet/base/error.h"
+#include "coconet/graph/literal.h"
 #include "coconet/interp/element.h"
 #include "coconet/kernel/operators.h"
 
@@ -105,12 +106,6 @@ ScalarValue apply_boolean(PointwiseFn fn, const ScalarValue* arguments) {
   }
 }
 
-void need_i32(std::int64_t value, const std::string& what) {
-  if (value == static_cast<std::int32_t>(value)) return;
-  throw UserError(ErrorKind::data,
-                  what + " " + std::to_string(value) + " does not fit an i32; an i64 holds it");
-}
-
 }  // namespace
 
 ScalarValue scalar(float value) { return element_value(DTypeKind::f32, value); }
@@ -181,7 +176,7 @@ ScalarValue value_of(const Constant& constant) {
   return std::visit(
       [&](auto value) {
         if constexpr (std::is_same_v<decltype(value), std::int64_t>) {
-          if (to == DTypeKind::i32) need_i32(value, "the literal");
+          constant_of(value, constant.dtype, {});  // fits
         }
         return cast(scalar(value), to);
       },
@@ -193,9 +188,7 @@ ScalarValue value_of(const AxisSize& size, const MeshSizes& mesh) {
 }
 
 ScalarValue value_of(const DimSize& size, const Sizes& sizes) {
-  const std::int64_t value = size.dim.bind(sizes);
-  if (size.dtype.kind == DTypeKind::i32) need_i32(value, "size(" + size.dim.text() + ") =");
-  return cast(scalar(value), size.dtype.kind);
+  return cast(scalar(bind(size, sizes)), size.dtype.kind);
 }
 
 double to_double(const ScalarValue& value) { return cast(value, DTypeKind::f64).f64; }

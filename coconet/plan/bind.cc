@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "coconet/graph/literal.h"
+
 namespace coconet::plan {
 namespace {
 
@@ -50,7 +52,10 @@ void check_roots(const Plan& plan, const MeshSizes& mesh) {
 }
 
 void check_sizes(const Plan& plan, const Sizes& sizes) {
-  for (const Node& node : plan.graph.nodes()) bind(node.type.shape, sizes);
+  for (const Node& node : plan.graph.nodes()) {
+    bind(node.type.shape, sizes);
+    if (const DimSize* size = std::get_if<DimSize>(&node.op)) coconet::bind(*size, sizes);
+  }
   for (const auto& [name, size] : sizes) {
     if (size >= 0) continue;
     throw UserError(ErrorKind::data,

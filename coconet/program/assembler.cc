@@ -31,11 +31,7 @@ bool has_axes(const Op& op) {
       op);
 }
 
-std::string shown(const Op& op) {
-  const Pointwise* pointwise = std::get_if<Pointwise>(&op);
-  if (pointwise && !symbol_of(pointwise->fn).empty()) return std::string(symbol_of(pointwise->fn));
-  return std::string(name_of(op));
-}
+std::string shown(const Op& op) { return std::string(word_of(op)); }
 
 // A dropout's probability that is a literal is known before any run.
 void need_rate(const Op& probability, const Where& where) {
@@ -135,6 +131,7 @@ Value Assembler::pointwise(PointwiseFn fn, std::vector<Value> operands, const Wh
 
 void Assembler::number_site(Dropout& dropout, bool given, const Where& where) {
   const int ordinal = dropouts_++;
+  if (dropout.site < 0) refuse("a dropout's site is a number from 0 on", where);
   if (!given) dropout.site = ordinal;
   (given ? given_sites_ : numbered_sites_).insert(dropout.site);
   const std::set<int>& others = given ? numbered_sites_ : given_sites_;

@@ -7,6 +7,8 @@
 namespace coconet {
 namespace {
 
+constexpr int kMostOperations = 1000;
+
 [[noreturn]] void refuse(const std::string& message, const Where& where) {
   throw UserError(ErrorKind::type, message, where);
 }
@@ -15,11 +17,10 @@ const LiteralValue* value_of(const Literal& literal) {
   return std::get_if<LiteralValue>(&literal.content);
 }
 
-std::string shown(PointwiseFn fn) {
-  return "`" + std::string(symbol_of(fn).empty() ? name_of(fn) : symbol_of(fn)) + "`";
-}
+std::string shown(PointwiseFn fn) { return "`" + std::string(word_of(fn)) + "`"; }
 
 double number_of(const LiteralValue& value) {
+  if (const bool* truth = std::get_if<bool>(&value)) return *truth ? 1 : 0;
   const std::int64_t* whole = std::get_if<std::int64_t>(&value);
   return whole ? static_cast<double>(*whole) : std::get<double>(value);
 }
@@ -33,11 +34,6 @@ LiteralValue compared(PointwiseFn fn, double a, double b) {
     case PointwiseFn::eq: return a == b;
     default: return a != b;
   }
-}
-
-bool is_comparison(PointwiseFn fn) {
-  return folds(fn) && !keeps_dtype(fn) && arity_of(fn) == 2 && fn != PointwiseFn::logical_and &&
-         fn != PointwiseFn::logical_or;
 }
 
 LiteralValue of_integers(PointwiseFn fn, std::int64_t a, std::int64_t b, const Where& where) {
@@ -94,7 +90,7 @@ LiteralValue folded(PointwiseFn fn, const LiteralValue& a, const LiteralValue& b
   }
   const std::int64_t* x = std::get_if<std::int64_t>(&a);
   const std::int64_t* y = std::get_if<std::int64_t>(&b);
-  if (is_comparison(fn)) return compared(fn, number_of(a), number_of(b));
+  if (compares(fn)) return compared(fn, number_of(a), number_of(b));
   if (x && y) return of_integers(fn, *x, *y, where);
   return of_reals(fn, number_of(a), number_of(b), where);
 }
@@ -112,14 +108,6 @@ LiteralValue folded(PointwiseFn fn, const LiteralValue& a, const Where& where) {
   return -std::get<double>(a);
 }
 
-// The largest finite value whose rounding to the dtype is finite, exclusive bound.
-double overflow_of(DTypeKind kind) {
-  if (kind == DTypeKind::f16) return 65520.0;
-  if (kind == DTypeKind::bf16) return std::ldexp(511.0, 119);
-  if (kind == DTypeKind::f32) return std::ldexp(33554431.0, 103);
-  return std::numeric_limits<double>::infinity();
-}
-
 }  // namespace
 
 Literal computed(PointwiseFn fn, std::vector<Literal> operands, const Where& where) {
@@ -132,35 +120,29 @@ Literal computed(PointwiseFn fn, std::vector<Literal> operands, const Where& whe
   if (!keeps_dtype(fn)) {
     refuse(shown(fn) + " on literals alone has no dtype; give one, as in `cast(1, f32)`", where);
   }
-  return {Literal::Call{fn, std::move(operands)}};
+  int operations = 1;
+  for (const Literal& operand : operands) operations += operand.operations;
+  if (operations > kMostOperations) {
+    refuse("an expression of sizes and literals has at most " + std::to_string(kMostOperations) +
+               " operations; make it one of tensors with cast(..., f32)",
+           where);
+  }
+  return {Literal::Call{fn, std::move(operands)}, operations};
 }
 
-Constant constant_of(const LiteralValue& value, const DType& dtype, const Where& where) {
-  const auto refuse_in = [&](const std::string& needed) {
-    refuse("the literal " + text_of(value) + " meets an operand of dtype " + dtype.text() +
-               ", which takes " + needed,
-           where);
-  };
-  const bool truth = std::holds_alternative<bool>(value);
-  if (truth != (dtype.kind == DTypeKind::boolean)) {
-    refuse_in(truth ? "numbers; `where(condition, 1, 0)` makes a number of a truth value"
-                    : "true or false; compare to make a truth value of a number");
+double default_of(const LiteralValue& value, const DType& dtype, const Where& where) {
+  constexpr double kMost = 9007199254740992.0;  // 2^53
+  const double number = number_of(value);
+  if (dtype.kind == DTypeKind::boolean) {
+    if (number == 0 || number == 1) return number;
+    refuse("the default of a bool is 0 or 1", where);
   }
-  if (truth) return {value, dtype};
-  if (is_floating(dtype.kind)) {
-    const double number = number_of(value);
-    if (std::fabs(number) >= overflow_of(dtype.kind)) refuse_in("smaller values");
-    return {number, dtype};
+  if (!is_floating(dtype.kind) && std::fabs(number) > kMost) {
+    refuse("the default of a scalar has at most 53 bits", where);
   }
-  if (std::holds_alternative<double>(value)) {
-    refuse_in("integers; cast the operand, as in `cast(x, f32)`, to compute with fractions");
-  }
-  const std::int64_t whole = std::get<std::int64_t>(value);
-  const bool fits =
-      dtype.kind == DTypeKind::i64 || (whole >= std::numeric_limits<std::int32_t>::min() &&
-                                       whole <= std::numeric_limits<std::int32_t>::max());
-  if (!fits) refuse_in("integers of 32 bits; cast the operand to i64");
-  return {whole, dtype};
+  const std::string needed = needed_by(dtype, value);
+  if (needed.empty()) return number;
+  refuse("the default of a scalar of dtype " + dtype.text() + ", which takes " + needed, where);
 }
 
 }  // namespace coconet

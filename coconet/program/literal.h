@@ -19,13 +19,14 @@ struct Literal {
     std::vector<Literal> operands;
   };
   std::variant<LiteralValue, Size, Call> content;
+  int operations = 0;  // in the Calls of content
 };
 
 // `fn` of literals alone, done now where it can be. Integers stay integers. UserError(type) where
-// it has no value, or would need a dtype.
+// it has no value, would need a dtype, or has more than 1,000 operations left.
 Literal computed(PointwiseFn fn, std::vector<Literal> operands, const Where& where);
 
-// The literal in a dtype. UserError(type) if the dtype cannot hold it.
-Constant constant_of(const LiteralValue& value, const DType& dtype, const Where& where);
+// The default of a scalar. UserError(type) if the dtype cannot hold it.
+double default_of(const LiteralValue& value, const DType& dtype, const Where& where);
 
 }  // namespace coconet

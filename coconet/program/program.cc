@@ -1,6 +1,7 @@
 #include "coconet/program/program.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "coconet/program/lexer.h"
 
@@ -29,14 +30,19 @@ Program::Program(std::string name, Mesh mesh, At at) : where_(where_of(at)) {
   need_name(name, where_);
   need_name(mesh.name, where_);
   if (mesh.axes.empty()) refuse("a mesh has at least one axis", where_);
-  for (const std::string& axis : mesh.axes) need_name(axis, where_);
+  for (const std::string& axis : mesh.axes) {
+    need_name(axis, where_);
+    if (std::count(mesh.axes.begin(), mesh.axes.end(), axis) > 1) {
+      refuse("the axis " + axis + " stands twice", where_);
+    }
+  }
   header_.program = std::move(name);
   header_.mesh = std::move(mesh);
 }
 
 void Program::need_free(const std::string& name, const Where& where) const {
   need_name(name, where);
-  const bool taken = has(names_, name) || has(header_.dims, name) ||
+  const bool taken = names_.contains(name) || has(header_.dims, name) ||
                      header_.mesh.axis(name).has_value() ||
                      std::any_of(header_.dtypes.begin(), header_.dtypes.end(),
                                  [&](const DTypeParameter& dtype) { return dtype.name == name; });
@@ -57,6 +63,7 @@ Dim Program::dim(const std::string& name, At at) {
 
 DType Program::dtype(const std::string& name, const DType& value, At at) {
   need_free(name, where_of(at));
+  if (dtype_kind_of(name)) refuse("the name " + name + " is that of a dtype", where_of(at));
   if (assembler_) refuse("dtypes are declared before the first input", where_of(at));
   header_.dtypes.push_back({name, value.kind});
   return DType(value.kind, name);
@@ -90,12 +97,20 @@ Tensor Program::add_input(InputKind kind, const std::string& name, const DType& 
                           std::optional<double> default_value, const Where& where) {
   need_free(name, where);
   if (!assembler_) assembler_ = std::make_shared<Assembler>(header_);
-  Input input{kind, {dtype, shape, {}}, default_value};
+  Input input{kind, {dtype, shape, {}}, {}};
+  if (default_value) {
+    const bool whole =
+        std::trunc(*default_value) == *default_value && std::fabs(*default_value) < 1e18;
+    const LiteralValue value = whole && !is_floating(dtype.kind)
+                                   ? LiteralValue(static_cast<std::int64_t>(*default_value))
+                                   : LiteralValue(*default_value);
+    input.default_value = default_of(value, dtype, where);
+  }
   for (const Dim& dim : shape) {
     for (const std::string& used : dim.names()) {
       const bool known = has(header_.dims, used) || header_.mesh.axis(used);
       if (!known) refuse("`" + used + "` is not a dim of this program", where);
-      used_dims_.push_back(used);
+      used_dims_.insert(used);
     }
   }
   try {
@@ -104,7 +119,7 @@ Tensor Program::add_input(InputKind kind, const std::string& name, const DType& 
     throw error.at(where);
   }
   const NodeId id = assembler_->input(std::move(input), name, where);
-  names_.push_back(name);
+  names_.insert(name);
   return Tensor(assembler_, id, name);
 }
 
@@ -140,7 +155,7 @@ Tensor Program::let(const std::string& name, const Operand& value) {
     refuse("the value of " + name + " belongs to another program", value.where());
   }
   if (assembler_) assembler_->name(value.value(), name);
-  names_.push_back(name);
+  names_.insert(name);
   return Tensor(tensor.assembler_, value.value(), name);
 }
 
@@ -162,7 +177,7 @@ void Program::returns(const std::vector<Tensor>& outputs, At at) {
 
 Graph Program::graph() const {
   for (const std::string& dim : header_.dims) {
-    if (!has(used_dims_, dim)) {
+    if (!used_dims_.contains(dim)) {
       refuse("the dim " + dim +
                  " is in no input's shape, so nothing says how long it is; use it "
                  "or leave it out",

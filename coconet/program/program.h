@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -88,10 +89,10 @@ class Program {
   void need_free(const std::string& name, const Where& where) const;
 
   Header header_;
-  std::vector<std::string> used_dims_;
+  std::set<std::string> used_dims_;
   bool returned_ = false;
   Where where_;
-  std::vector<std::string> names_;  // of inputs, values and aliases
+  std::set<std::string> names_;  // of inputs, values and aliases
   std::shared_ptr<Assembler> assembler_;
 };
 

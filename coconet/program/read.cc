@@ -14,8 +14,9 @@ using syntax::Word;
 // Reads the items of a file in order.
 class FileReader {
  public:
-  FileReader(const syntax::Tree& tree, const std::string& file, ErrorList& errors)
-      : tree_(tree), file_(file), errors_(errors) {}
+  FileReader(const syntax::Tree& tree, const std::string& file, const ReadOptions& options,
+             ErrorList& errors)
+      : tree_(tree), file_(file), options_(options), errors_(errors) {}
 
   Programs read() {
     for (const syntax::Item& item : tree_.items) {
@@ -38,7 +39,7 @@ class FileReader {
   }
 
   void need_free(const Word& name) const {
-    const std::vector<std::string> dtypes = declarations_.dtype_names();
+    const std::vector<std::string> dtypes = declarations_.known_dtypes();
     const bool taken = declarations_.has_dim(name.text) ||
                        std::find(dtypes.begin(), dtypes.end(), name.text) != dtypes.end() ||
                        (declarations_.mesh && declarations_.mesh->axis(name.text));
@@ -68,10 +69,13 @@ class FileReader {
     const std::optional<DTypeKind> kind = dtype_kind_of(item.value.text);
     if (!kind) {
       refuse(item.value.place, "`" + item.value.text + "` is not a dtype" +
-                                   suggestion(item.value.text, declarations_.dtype_names()) +
-                                   " (f16, bf16, f32, f64, i32, i64, bool)");
+                                   suggestion(item.value.text, dtype_names()) + " (" +
+                                   listed(dtype_names()) + ")");
     }
-    declarations_.dtypes.push_back({item.name.text, *kind});
+    const auto bound = options_.dtypes.find(item.name.text);
+    declarations_.dtypes.push_back(
+        {item.name.text, bound == options_.dtypes.end() ? *kind : bound->second});
+    out_.dtypes.push_back(item.name.text);
   }
 
   void read(const syntax::Require&) {}
@@ -98,6 +102,7 @@ class FileReader {
       refuse(item.name.place, "the program " + item.name.text + " stands twice in this file");
     }
     out_.names.push_back(item.name.text);
+    if (!options_.only.empty() && item.name.text != options_.only) return;
     if (!declarations_.mesh) {
       if (declarations_.incomplete) return;
       refuse(item.name.place,
@@ -116,6 +121,7 @@ class FileReader {
 
   const syntax::Tree& tree_;
   const std::string& file_;
+  const ReadOptions& options_;
   ErrorList& errors_;
   Declarations declarations_;
   Programs out_;
@@ -123,8 +129,9 @@ class FileReader {
 
 }  // namespace
 
-Programs read_programs(const syntax::Tree& tree, const std::string& file, ErrorList& errors) {
-  return FileReader(tree, file, errors).read();
+Programs read_programs(const syntax::Tree& tree, const std::string& file,
+                       const ReadOptions& options, ErrorList& errors) {
+  return FileReader(tree, file, options, errors).read();
 }
 
 }  // namespace coconet

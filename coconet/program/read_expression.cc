@@ -15,6 +15,8 @@ using syntax::ExprKind;
 
 // Calls of user functions inside user functions.
 constexpr int kDeepestExpansion = 30;
+// Calls of user functions in a program.
+constexpr int kMostExpansions = 1000000;
 
 std::string needed_of(const FunctionParameter& parameter) {
   switch (parameter.role) {
@@ -81,6 +83,10 @@ Value ExpressionReader::read_literal(const Expr& expr) const {
   }
   const double value = std::strtod(expr.text.c_str(), nullptr);
   if (!std::isfinite(value)) refuse(expr.place, "`" + expr.text + "` is too large for a number");
+  const std::string digits = expr.text.substr(0, expr.text.find_first_of("eE"));
+  if (value == 0 && digits.find_first_not_of("0.") != std::string::npos) {
+    refuse(expr.place, "`" + expr.text + "` is too small for a number and would round to 0");
+  }
   return Literal{LiteralValue(value)};
 }
 
@@ -116,9 +122,12 @@ Value ExpressionReader::read_call(const Expr& expr) {
   if (!unsupported.empty()) {
     throw UserError(ErrorKind::unsupported, unsupported, where(expr.place));
   }
-  const bool reduces =
-      expr.children.size() == 1 ||
-      (expr.children.size() > 1 && tree_.at(expr.children[1]).kind == ExprKind::dims);
+  const auto is_dims = [this](const Expr& argument) {
+    return argument.kind == ExprKind::dims ||
+           (argument.kind == ExprKind::keyword && argument.text == "dims");
+  };
+  const bool reduces = expr.children.size() == 1 ||
+                       (expr.children.size() > 1 && is_dims(tree_.at(expr.children[1])));
   const Signature* function = find_signature(expr.text, reduces);
   if (!function) {
     if (types_.declarations().incomplete) throw Poisoned{};
@@ -157,6 +166,10 @@ Value ExpressionReader::expand(const syntax::Def& function, const Expr& call) {
   if (inner.depth > kDeepestExpansion) {
     refuse(call.place,
            "functions are nested more than " + std::to_string(kDeepestExpansion) + " deep");
+  }
+  if (++expansions_ > kMostExpansions) {
+    refuse(call.place, "functions of the file are called more than " +
+                           std::to_string(kMostExpansions) + " times in this program");
   }
   for (std::size_t i = 0; i < call.children.size(); ++i) {
     inner.arguments.insert({function.parameters[i].text, read(call.children[i])});

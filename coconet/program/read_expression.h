@@ -48,6 +48,7 @@ class ExpressionReader {
   const Scope& scope_;
   Assembler& assembler_;
   const Expansion* expansion_ = nullptr;
+  int expansions_ = 0;  // calls of user functions so far
 };
 
 }  // namespace coconet

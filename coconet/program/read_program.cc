@@ -1,6 +1,6 @@
 #include "coconet/program/read_program.h"
 
-#include <cmath>
+#include <set>
 
 #include "coconet/base/nearest.h"
 #include "coconet/program/read_expression.h"
@@ -87,8 +87,11 @@ class ProgramReader {
                       types_.where(name.place));
     }
     const Declarations& declarations = types_.declarations();
-    if (declarations.has_dim(name.text) || types_.mesh().axis(name.text)) {
-      throw UserError(ErrorKind::type, "the name " + name.text + " is taken by a dim or an axis",
+    const std::optional<DType> dtype = declarations.dtype(name.text);
+    const bool parameter = dtype && !dtype->parameter.empty();
+    if (parameter || declarations.has_dim(name.text) || types_.mesh().axis(name.text)) {
+      throw UserError(ErrorKind::type,
+                      "the name " + name.text + " is taken by a dim, an axis or a dtype parameter",
                       types_.where(name.place));
     }
   }
@@ -100,7 +103,7 @@ class ProgramReader {
       Input input{parameter.kind, {}, std::nullopt};
       if (parameter.kind == InputKind::scalar) {
         input.type = {types_.dtype(parameter.type.dtype), {}, Layout(types_.mesh().size())};
-        if (parameter.value) input.default_value = default_of(parameter, input.type.dtype);
+        if (parameter.value) input.default_value = default_in(parameter, input.type.dtype);
       } else {
         input.type = types_.type(parameter.type);
       }
@@ -111,21 +114,10 @@ class ProgramReader {
     if (!good) scope_.poison(name.text, name.place.line);
   }
 
-  double default_of(const Parameter& parameter, const DType& dtype) {
+  double default_in(const Parameter& parameter, const DType& dtype) {
     const Value value = expressions_.read(*parameter.value);
-    const LiteralValue number = std::get<LiteralValue>(std::get<Literal>(value).content);
-    const Where where = types_.where(tree_.at(*parameter.value).place);
-    const std::int64_t* whole = std::get_if<std::int64_t>(&number);
-    const double out = whole ? static_cast<double>(*whole) : std::get<double>(number);
-    if (whole && std::abs(*whole) > (std::int64_t{1} << 53)) {
-      throw UserError(ErrorKind::type, "the default of a scalar has at most 53 bits", where);
-    }
-    if (dtype.kind == DTypeKind::boolean) {
-      if (out == 0 || out == 1) return out;
-      throw UserError(ErrorKind::type, "the default of a bool is 0 or 1", where);
-    }
-    constant_of(number, dtype, where);  // the dtype can hold it
-    return out;
+    return default_of(std::get<LiteralValue>(std::get<Literal>(value).content), dtype,
+                      types_.where(tree_.at(*parameter.value).place));
   }
 
   void read_statement(const Statement& statement) {
@@ -250,6 +242,7 @@ class ProgramReader {
       need_not_returned(statement);
       returned_ = true;
     });
+    std::set<std::string> outputs;
     for (const Word& name : statement.names) {
       guarded(name.place, [&] {
         const Value* value = scope_.find(name.text);
@@ -260,20 +253,14 @@ class ProgramReader {
                               suggestion(name.text, scope_.names()),
                           types_.where(name.place));
         }
-        need_returned_once(statement, name);
+        if (!outputs.insert(name.text).second) {
+          throw UserError(ErrorKind::type, "the output " + name.text + " stands twice",
+                          types_.where(name.place));
+        }
         const NodeId id =
             assembler_.node_of(*value, "the output " + name.text, types_.where(name.place));
         assembler_.builder().add_output(name.text, id);
       });
-    }
-  }
-
-  void need_returned_once(const Statement& statement, const Word& name) const {
-    for (const Word& other : statement.names) {
-      if (&other == &name) return;
-      if (other.text != name.text) continue;
-      throw UserError(ErrorKind::type, "the output " + name.text + " stands twice",
-                      types_.where(name.place));
     }
   }
 

@@ -18,8 +18,8 @@ std::optional<DType> Declarations::dtype(const std::string& name) const {
   return std::nullopt;
 }
 
-std::vector<std::string> Declarations::dtype_names() const {
-  std::vector<std::string> out = {"f16", "bf16", "f32", "f64", "i32", "i64", "bool"};
+std::vector<std::string> Declarations::known_dtypes() const {
+  std::vector<std::string> out = dtype_names();
   for (const DTypeParameter& parameter : dtypes) out.push_back(parameter.name);
   return out;
 }
@@ -46,9 +46,9 @@ DType TypeReader::dtype(const syntax::Word& word) const {
   if (declarations_.incomplete) throw Poisoned{};
   throw UserError(ErrorKind::type,
                   "`" + word.text + "` is not a dtype" +
-                      suggestion(word.text, declarations_.dtype_names()) +
-                      " (f16, bf16, f32, f64, i32, i64, bool, or a parameter declared as `dtype " +
-                      word.text + " = f16`)",
+                      suggestion(word.text, declarations_.known_dtypes()) + " (" +
+                      listed(dtype_names()) + ", or a parameter declared as `dtype " + word.text +
+                      " = f16`)",
                   where(word.place));
 }
 

@@ -23,7 +23,7 @@ struct Declarations {
 
   bool has_dim(const std::string& name) const;
   std::optional<DType> dtype(const std::string& name) const;
-  std::vector<std::string> dtype_names() const;
+  std::vector<std::string> known_dtypes() const;  // parameters too
 };
 
 // Thrown in place of an error where what is used has failed before.

@@ -45,6 +45,8 @@ Given given(int number) { return static_cast<std::int64_t>(number); }
 }  // namespace
 
 const TensorType& Tensor::type() const {
+  if (!assembler_)
+    throw UserError(ErrorKind::type, "a literal has no type before it meets a tensor");
   return assembler_->builder().type(assembler_->node_of(value_, "this value", {}));
 }
 

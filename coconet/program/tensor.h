@@ -13,6 +13,7 @@
 #include <source_location>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "coconet/program/assembler.h"
@@ -25,7 +26,7 @@ class Tensor {
  public:
   // The name that `Program::let` gave, or the input's; "" for a sub-expression.
   const std::string& name() const { return name_; }
-  const TensorType& type() const;
+  const TensorType& type() const;  // UserError for a literal
 
  private:
   friend class Program;
@@ -47,7 +48,7 @@ class Operand {
   template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
   Operand(Number number,  // NOLINT: converts
           std::source_location at = std::source_location::current())
-      : tensor_(nullptr, literal(number)), where_(where_of(at)) {}
+      : tensor_(nullptr, literal(number, where_of(at))), where_(where_of(at)) {}
 
   const Where& where() const { return where_; }
   const Value& value() const { return tensor_.value_; }
@@ -63,10 +64,13 @@ class Operand {
  private:
   friend class Program;
   template <class Number>
-  static Value literal(Number number) {
+  static Value literal(Number number, const Where& where) {
     if constexpr (std::is_same_v<Number, bool>) {
       return Literal{LiteralValue(number)};
     } else if constexpr (std::is_integral_v<Number>) {
+      if (!std::in_range<std::int64_t>(number)) {
+        throw UserError(ErrorKind::type, "a literal fits in 63 bits", where);
+      }
       return Literal{LiteralValue(static_cast<std::int64_t>(number))};
     } else {
       return Literal{LiteralValue(static_cast<double>(number))};

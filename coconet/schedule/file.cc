@@ -137,17 +137,17 @@ void check_schedules(const Parsed& parsed, const std::vector<std::string>& progr
 
 }  // namespace
 
-File parse_file(std::string_view text, const std::string& file_name) {
+File parse_file(std::string_view text, const std::string& file_name, const ReadOptions& options) {
   ErrorList errors;
   if (text.size() > kLargestFile) {
     throw UserError(ErrorKind::syntax, "a file of programs has at most 16 MiB", {file_name});
   }
   Cursor cursor(text, file_name, errors);
   const Parsed parsed = parse_items(cursor);
-  Programs programs = read_programs(parsed.tree, file_name, errors);
+  Programs programs = read_programs(parsed.tree, file_name, options, errors);
   check_schedules(parsed, programs.names, errors);
   errors.throw_if_any();
-  File out{std::move(programs.graphs), {}};
+  File out{std::move(programs.graphs), {}, std::move(programs.dtypes)};
   for (const ParsedSchedule& item : parsed.schedules) out.schedules.push_back(item.schedule);
   return out;
 }

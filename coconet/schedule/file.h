@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "coconet/graph/graph.h"
+#include "coconet/program/read.h"
 #include "coconet/schedule/step.h"
 
 namespace coconet {
@@ -13,6 +14,7 @@ namespace coconet {
 struct File {
   std::vector<Graph> programs;
   std::vector<Schedule> schedules;
+  std::vector<std::string> dtypes;  // the parameters that the file declares
 
   // UserError(usage) that says which there are, if there is none of the name. An empty name: the
   // only program of the file.
@@ -22,7 +24,8 @@ struct File {
 
 // UserErrors with every error in the text, in the order of their places (program/report.h shows
 // them). `file_name` stands in the places. Any bytes are safe.
-File parse_file(std::string_view text, const std::string& file_name = "");
+File parse_file(std::string_view text, const std::string& file_name = "",
+                const ReadOptions& options = {});
 // The same of the file at `path`; *text, if given, is what was read, whatever is thrown.
 // UserError(data) if it cannot be read.
 File read_file(const std::string& path, std::string* text = nullptr);

@@ -12,7 +12,7 @@ struct Facts {
   std::string_view name;
   int size;
   bool floating;
-  int significand;  // bits, the implicit one included; integers: value bits
+  int significand;  // bits, the implicit one included; of floating types
   int exponent;     // bits
 };
 
@@ -21,9 +21,9 @@ constexpr std::array<Facts, 7> kFacts = {{
     {DTypeKind::bf16, "bf16", 2, true, 8, 8},
     {DTypeKind::f32, "f32", 4, true, 24, 8},
     {DTypeKind::f64, "f64", 8, true, 53, 11},
-    {DTypeKind::i32, "i32", 4, false, 31, 0},
-    {DTypeKind::i64, "i64", 8, false, 63, 0},
-    {DTypeKind::boolean, "bool", 1, false, 1, 0},
+    {DTypeKind::i32, "i32", 4, false, 0, 0},
+    {DTypeKind::i64, "i64", 8, false, 0, 0},
+    {DTypeKind::boolean, "bool", 1, false, 0, 0},
 }};
 
 const Facts& facts_of(DTypeKind kind) {
@@ -57,9 +57,14 @@ bool widens(DTypeKind from, DTypeKind to) {
   if (from == to) return true;
   const Facts& a = facts_of(from);
   const Facts& b = facts_of(to);
-  if (from == DTypeKind::boolean || to == DTypeKind::boolean) return false;
-  if (a.floating != b.floating) return false;  // integer sums wrap, floating ones round
-  return a.significand <= b.significand && a.exponent <= b.exponent;
+  // Integer sums wrap, and in another width elsewhere.
+  return a.floating && b.floating && a.significand <= b.significand && a.exponent <= b.exponent;
+}
+
+std::vector<std::string> dtype_names() {
+  std::vector<std::string> out;
+  for (const Facts& facts : kFacts) out.emplace_back(facts.name);
+  return out;
 }
 
 std::string DType::text() const {

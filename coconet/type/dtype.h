@@ -4,19 +4,22 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace coconet {
 
 enum class DTypeKind { f16, bf16, f32, f64, i32, i64, boolean };
 
 std::string_view name_of(DTypeKind kind);  // "f16", ..., "bool"
+std::vector<std::string> dtype_names();
 std::optional<DTypeKind> dtype_kind_of(std::string_view name);
 int size_of(DTypeKind kind);  // bytes of an element
 bool is_floating(DTypeKind kind);
 bool is_integer(DTypeKind kind);
 // What a value is computed and accumulated in: f32 for the 16-bit types, else the type itself.
 DTypeKind accumulator_of(DTypeKind kind);
-// Every value of `from` is a value of `to`, and the cast changes none (so it is linear).
+// Every value of `from` is a value of `to`, and sums are cast as their summands are: floating
+// types, or equal ones.
 bool widens(DTypeKind from, DTypeKind to);
 
 // A dtype of a program: its kind and, where the program names it by a dtype parameter (`dtype T =

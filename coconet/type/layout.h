@@ -68,7 +68,6 @@ class Layout {
   // This layout with `axis` placed otherwise. A slice cuts what the axes sliced so far left.
   // UserError if it overlaps an earlier slice that it neither equals nor contains.
   Layout with(int axis, const Placement& placement) const;
-  // Sliced axes in the order given (each once): the form `sliced(1)@tp sliced(*)@dp`.
   bool all_replicated() const;
   template <class Kind>
   bool is(int axis) const {

@@ -31,7 +31,7 @@ Piece::Piece(std::vector<std::int64_t> sizes, const Layout& layout, const MeshSi
     slice_flat(layout.slice(axis), mesh.sizes[axis], coordinates[axis]);
   }
   count_ = 1;
-  for (const Group& group : groups_) count_ *= group.count;
+  for (const Group& group : groups_) count_ = checked_product(count_, group.count);
   for (int axis = 0; axis < layout.axes(); ++axis) {
     const Rooted* rooted = std::get_if<Rooted>(&layout.at(axis));
     if (rooted && rooted->root != coordinates[axis]) count_ = 0;
@@ -72,7 +72,7 @@ void Piece::slice_flat(const Slice& slice, int parts, int part) {
   }
   check(!merged.empty(), "a slice names dims of the tensor");
   Group whole;
-  for (const Group& group : merged) whole.total *= group.count;
+  for (const Group& group : merged) whole.total = checked_product(whole.total, group.count);
   const Cut piece = cut(whole.total, parts, part, slice.flat ? kBlock : 1);
   whole.begin = piece.begin;
   whole.count = piece.count;

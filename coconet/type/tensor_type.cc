@@ -47,7 +47,14 @@ void validate(const TensorType& type, const Mesh& mesh) {
     if (const Sliced* sliced = std::get_if<Sliced>(&placement)) {
       validate_slice(type, mesh, sliced->slice);
     }
+    if (const Rooted* rooted = std::get_if<Rooted>(&placement); rooted && rooted->root < 0) {
+      refuse(type, mesh, "a root is the number of a rank, from 0");
+    }
     if (const Partial* partial = std::get_if<Partial>(&placement)) {
+      if (type.dtype.kind == DTypeKind::boolean) {
+        refuse(type, mesh,
+               "bool is not folded over ranks; needed a number, for example i32 with partial(max)");
+      }
       if (fold && *fold != partial->fold) {
         refuse(type, mesh, "all partial axes of a tensor have one operation; reduce one first");
       }

@@ -21,7 +21,7 @@ struct TensorType {
 };
 
 // UserError(type) unless every slice names dims that `type` has, none of a sliced range is a
-// literal 1, and all partial axes have one operation.
+// literal 1, all partial axes have one operation, of numbers, and roots are not negative.
 void validate(const TensorType& type, const Mesh& mesh);
 
 }  // namespace coconet

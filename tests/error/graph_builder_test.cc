@@ -1,7 +1,6 @@
 // What a builder, a finished graph and new dtype bindings refuse.
 #include <gtest/gtest.h>
 
-#include "coconet/graph/rebind.h"
 #include "tests/graph_fixture.h"
 #include "tests/refusal.h"
 
@@ -73,23 +72,10 @@ TEST(UpdateRefusal, OfAReaderOfTheOldValueThatDependsOnIt) {
 TEST(ExpandRefusal, OfBlocksWithinOtherSlices) {
   Fixture f({"dp", "tp"});
   const NodeId x = f.input("x", f.type(f32, {"B", "H"}, {{1, sliced(1)}, {0, sliced_flat()}}));
-  expect_refused([&] { f.add(Norm{}, {x}); }, {"on axis tp", "all_gather that axis first"});
+  expect_refused([&] { f.add(BlockReduce{}, {x}); }, {"on axis tp", "all_gather that axis first"});
   const NodeId p = f.input("p", f.type(f32, {"B", "H"}, {{0, partial()}, {1, sliced_flat()}}));
   expect_refused([&] { f.add(Norm{}, {p}); }, {"norm(all_reduce(x, +))"});
   expect_refused([&] { f.add(Reduce{ReduceFn::mean, {0}}, {x}); }, {"do not follow the dims"});
-}
-
-TEST(RebindRefusal, NamesTheParametersThereAre) {
-  Fixture f({"tp"}, {{"T", DTypeKind::f16}, {"G", DTypeKind::f32}});
-  const NodeId x = f.input("x", DType(DTypeKind::f16, "T"), {"N"});
-  const NodeId y = f.apply(PointwiseFn::exp, {x}, "y");
-  const Graph graph = f.finish({y});
-  expect_refused(
-      [&] {
-        rebind_dtypes(graph, {{"U", DTypeKind::f32}});
-      },
-      {"no dtype parameter U", "legal: T, G"});
-  expect_refused([&] { rebind_dtypes(graph, {{"T", DTypeKind::i32}}); }, {"found T", "floating"});
 }
 
 }  // namespace

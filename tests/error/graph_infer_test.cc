@@ -187,10 +187,16 @@ TEST(MatmulRefusal, OfShapesAndDtypes) {
 }
 
 TEST(LeafRefusal, OfDtypes) {
-  refused(Constant{0.5, i32}, {}, {"a fraction meets i32"});
-  refused(Constant{true, f32}, {}, {"true or false meets f32"});
-  refused(Constant{std::int64_t{1}, boolean}, {}, {"number meets bool"});
+  refused(Constant{0.5, i32}, {}, {"0.5 meets an operand of dtype i32", "takes integers"});
+  refused(Constant{true, f32}, {}, {"true meets an operand of dtype f32", "takes numbers"});
+  refused(Constant{std::int64_t{1}, boolean}, {},
+          {"1 meets an operand of dtype bool", "takes true or false"});
+  refused(Constant{1e-8, f16}, {}, {"1e-08 meets an operand of dtype f16", "rounds to 0"});
+  refused(Constant{70000.0, DType(DTypeKind::f16, "T")}, {},
+          {"dtype T (f16), which takes smaller"});
   refused(AxisSize{0, boolean}, {}, {"meets bool"});
+  refused(Input{InputKind::tensor, of({"B"}, partial(), boolean), {}}, {}, {"bool is not folded"});
+  refused(Input{InputKind::tensor, of({"B"}, rooted(-1)), {}}, {}, {"from 0"});
   refused(Input{InputKind::tensor, of({"B", "1"}, sliced(1)), {}}, {}, {"a literal 1"});
 }
 

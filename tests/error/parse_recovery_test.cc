@@ -129,5 +129,19 @@ TEST(ParseRecovery, AnyBytesAreSafe) {
   }
 }
 
+// A few lines that would stand for 2^29 calls, or a literal of 2^29 operations.
+TEST(ParseBounds, FunctionsOfFunctionsOfLiterals) {
+  const auto doubling = [](const std::string& first, const std::string& argument) {
+    std::string text = "mesh w(tp)\ndim N\ndef f0(x) = " + first + "\n";
+    for (int i = 1; i < 29; ++i) {
+      const std::string f = "f" + std::to_string(i - 1);
+      text += "def f" + std::to_string(i) + "(x) = " + f + "(" + f + "(x))\n";
+    }
+    return text + "program p(x: f32[N]) {\n  y = x * f28(" + argument + ")\n  return y\n}\n";
+  };
+  fixture::expect_errors(doubling("x * 1", "2"), {{"33:11", "more than 1000000 times"}});
+  fixture::expect_errors(doubling("x + x", "size(tp)"), {{"33:11", "at most 1000 operations"}});
+}
+
 }  // namespace
 }  // namespace coconet

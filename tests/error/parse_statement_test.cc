@@ -12,7 +12,7 @@ TEST(ParseStatements, Names) {
   expect_statement_error("total = x  u = totla + 1", "18", "did you mean `total`?");
   expect_statement_error("x = y", "3", "the name x is taken by line 3");
   expect_statement_error("z = x  z = x", "10", "the name z is taken by line 4");
-  expect_statement_error("N = x", "3", "the name N is taken by a dim or an axis");
+  expect_statement_error("N = x", "3", "the name N is taken by a dim, an axis or a dtype");
   expect_statement_error("z = N + x", "7", "for its size write `size(N)`");
   expect_statement_error("z = tp + x", "7", "for its size write `size(tp)`");
   expect_statement_error("z = sqrt + x", "7", "it is a function, called as `sqrt(x)`");
@@ -33,6 +33,9 @@ TEST(ParseStatements, Form) {
   expect_statement_error("z = 1x", "7", "`1x` is not a number");
   expect_statement_error("z = x * 99999999999999999999", "11", "an integer fits in 63 bits");
   expect_statement_error("z = x * 1e999", "11", "too large");
+  expect_statement_error("z = x * pow(2, i)", "11", "operand 1 of pow is a literal");
+  expect_statement_error("z = h + 1e-8", "7", "rounds to 0");
+  expect_statement_error("z = x * 1e-999", "11", "too small for a number");
   expect_statement_error("update(x, x + 1)", "9", "takes a name, as `y = update(...)`");
   expect_statement_error("z = [x, x]", "7", "lists of tensors are not supported");
   expect_statement_error("z = x $ 1", "9", "`$` has no meaning");

