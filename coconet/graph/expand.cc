@@ -107,6 +107,24 @@ NodeId expand_reduce(Expansion e, const TensorType& type, const Reduce& op, Node
   return e.cast_to(type.dtype, value);
 }
 
+// What is still partial is not rounded to the operand's dtype piece by piece.
+void need_wide(const GraphBuilder& builder, const TensorType& x, const Reduce& op,
+               const Where& where) {
+  const AxisList partial = x.layout.axes_that_are<Partial>();
+  const DTypeKind wide = accumulator_of(x.dtype.kind);
+  if (partial.empty() || x.dtype == DType(wide)) return;
+  const Fold fold = std::get<Partial>(x.layout.at(partial[0])).fold;
+  const std::string word(name_of(op.fn));
+  const std::string cast =
+      fold == Fold::sum ? ", or " + word + "(cast(x, " + std::string(name_of(wide)) + "))" : "";
+  throw UserError(
+      ErrorKind::type,
+      word + "(" + x.text(builder.mesh()) + "): block sums are " + std::string(name_of(wide)) +
+          ", and what is still partial cannot be rounded to " + x.dtype.text() +
+          "; legal: " + word + "(all_reduce(x, " + std::string(name_of(fold)) + "))" + cast,
+      where);
+}
+
 NodeId expand_layer_norm(Expansion e, const TensorType& type, const std::vector<NodeId>& inputs) {
   const int last = type.rank() - 1;
   const NodeId x = e.widened(inputs[0]);
@@ -163,6 +181,7 @@ NodeId expand(GraphBuilder& builder, const Op& op, const std::vector<NodeId>& in
     if (whole_of_flat && !flat.empty()) {
       return add_visible(builder, op, {e.gathered(inputs[0], flat)}, "", where);
     }
+    if (whole_of_flat) need_wide(builder, type, *reduce, where);
     return expand_reduce(e, type, *reduce, inputs[0]);
   }
   if (std::holds_alternative<LayerNorm>(op)) {

@@ -114,9 +114,11 @@ bool Cursor::at_item() const {
   constexpr std::array<std::string_view, 7> kItems = {"mesh", "dim",     "dtype",   "require",
                                                       "def",  "program", "schedule"};
   const Token& token = peek();
+  const Token& next = peek(1);
+  const bool value = next.is("=") || next.is(":") || next.is(",");  // of the name `require`
   return token.first_on_line && token.kind == TokenKind::name &&
          std::find(kItems.begin(), kItems.end(), token.text) != kItems.end() &&
-         (peek(1).kind == TokenKind::name || token.text == "require");
+         (next.kind == TokenKind::name || (token.text == "require" && !value));
 }
 
 bool Cursor::at_statement() const {

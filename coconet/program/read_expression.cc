@@ -122,12 +122,9 @@ Value ExpressionReader::read_call(const Expr& expr) {
   if (!unsupported.empty()) {
     throw UserError(ErrorKind::unsupported, unsupported, where(expr.place));
   }
-  const auto is_dims = [this](const Expr& argument) {
-    return argument.kind == ExprKind::dims ||
-           (argument.kind == ExprKind::keyword && argument.text == "dims");
-  };
-  const bool reduces = expr.children.size() == 1 ||
-                       (expr.children.size() > 1 && is_dims(tree_.at(expr.children[1])));
+  const bool reduces =
+      expr.children.size() == 1 ||
+      (expr.children.size() > 1 && tree_.at(expr.children[1]).kind == ExprKind::dims);
   const Signature* function = find_signature(expr.text, reduces);
   if (!function) {
     if (types_.declarations().incomplete) throw Poisoned{};

@@ -76,6 +76,12 @@ TEST(ExpandRefusal, OfBlocksWithinOtherSlices) {
   const NodeId p = f.input("p", f.type(f32, {"B", "H"}, {{0, partial()}, {1, sliced_flat()}}));
   expect_refused([&] { f.add(Norm{}, {p}); }, {"norm(all_reduce(x, +))"});
   expect_refused([&] { f.add(Reduce{ReduceFn::mean, {0}}, {x}); }, {"do not follow the dims"});
+  const NodeId q = f.input("q", f.type(f16, {"N"}, {{0, partial()}, {1, sliced_flat()}}));
+  expect_refused(
+      [&] {
+        f.add(Reduce{ReduceFn::sum, {}}, {q});
+      },
+      {"still partial cannot be rounded to f16", "sum(all_reduce(x, +))", "cast(x, f32)"});
 }
 
 }  // namespace

@@ -45,6 +45,13 @@ TEST(ReadProgram, Placements) {
   expect_parses_back(graph);
 }
 
+TEST(ReadProgram, WordsThatOpenDeclarationsMayBeNames) {
+  const Graph graph = parse_program(
+      "mesh w(tp)\ndim N\nprogram p(x: f32[N],\nrequire: f32[N]) {\nmesh = require + 1\n"
+      "schedule = mesh + x\nprogram: f32[N] = schedule\nreturn program\n}");
+  EXPECT_EQ(graph.outputs()[0].name, "program");
+}
+
 TEST(ReadProgram, Scalars) {
   const Graph graph = parse_program(
       "mesh w(tp)\ndim N\ndtype T = f16\nprogram p(x: T[N], scalar a: f32 = 1e-3, scalar b: i32 = "
