@@ -58,7 +58,7 @@ void verify_names(const Graph& graph) {
 }
 
 void verify_members(const Graph& graph) {
-  NodeSet seen = none_of(graph);
+  std::vector<int> group_of_node(graph.size(), -1);
   std::vector<bool> seen_groups(graph.groups().size(), false);
   for (int g = 0; g < static_cast<int>(graph.groups().size()); ++g) {
     const Group& group = graph.group({g});
@@ -67,33 +67,42 @@ void verify_members(const Graph& graph) {
           "only an overlapped group holds groups");
     for (NodeId id : group.nodes) {
       check(id.valid() && id.index < graph.size(), "members of a group exist");
-      check(!seen[id.index], "a node is in one group at most");
+      check(group_of_node[id.index] < 0, "a node is in one group at most");
       check(!std::holds_alternative<Input>(graph.node(id).op), "an input is in no group");
-      seen[id.index] = true;
+      group_of_node[id.index] = g;
     }
     for (GroupId id : group.groups) {
       check(id.valid() && id.index < g, "member groups stand before the group");
       check(!seen_groups[id.index], "a group is in one group at most");
       seen_groups[id.index] = true;
     }
-    const NodeSet closed = with_subexpressions(graph, group.nodes);
-    check(list_of(closed) == group.nodes, "a group has its members' unnamed sub-expressions");
+    check(std::is_sorted(group.nodes.begin(), group.nodes.end()), "members ascend");
+    for (NodeId id : group.nodes) {
+      for (NodeId input : graph.node(id).inputs) {
+        check(!graph.node(input).name.empty() || group_of_node[input.index] == g,
+              "a group has its members' unnamed sub-expressions");
+      }
+    }
   }
 }
 
 // In canonical order the members of a group are one run of nodes; as operands stand before their
 // readers, no path leaves a run and returns, and runs are in no cycle.
 void verify_groups(const Graph& graph) {
-  std::vector<NodeSet> members;
+  struct Run {
+    int first, last, count;
+  };
+  std::vector<Run> runs;
   for (const Group& group : graph.groups()) {
-    NodeSet set = set_of(graph, group.nodes);
-    for (GroupId inner : group.groups) {
-      for (NodeId id : list_of(members[inner.index])) set[id.index] = true;
-    }
-    const std::vector<NodeId> run = list_of(set);
-    check(run.back().index - run.front().index + 1 == static_cast<int>(run.size()),
+    Run run{graph.size(), -1, 0};
+    const auto extend = [&run](const Run& by) {
+      run = {std::min(run.first, by.first), std::max(run.last, by.last), run.count + by.count};
+    };
+    for (NodeId id : group.nodes) extend({id.index, id.index, 1});
+    for (GroupId inner : group.groups) extend(runs[inner.index]);
+    check(run.last - run.first + 1 == run.count,
           "the members of a group stand together, so it is convex");
-    members.push_back(std::move(set));
+    runs.push_back(run);
   }
 }
 
