@@ -195,6 +195,7 @@ TEST(LeafRefusal, OfDtypes) {
   refused(Constant{70000.0, DType(DTypeKind::f16, "T")}, {},
           {"dtype T (f16), which takes smaller"});
   refused(AxisSize{0, boolean}, {}, {"meets bool"});
+  refused(Cast{i64}, {of({"B"}, partial(), i32)}, {"not the cast of their fold"});
   refused(Input{InputKind::tensor, of({"B"}, partial(), boolean), {}}, {}, {"bool is not folded"});
   refused(Input{InputKind::tensor, of({"B"}, rooted(-1)), {}}, {}, {"from 0"});
   refused(Input{InputKind::tensor, of({"B", "1"}, sliced(1)), {}}, {}, {"a literal 1"});
