@@ -79,7 +79,7 @@ TEST(Infer, PointwiseOnPartialIsLinear) {
               {Pointwise{Fn::neg}, {p}, "f32[N] partial(+)"},
               {Cast{f64}, {p}, "f64[N] partial(+)"},
               {Cast{f32}, {of({"N"}, partial(), f16)}, "f32[N] partial(+)"},
-              {Cast{f64}, {of({"N"}, partial(), f32)}, "f64[N] partial(+)"}},
+              {Cast{f32}, {of({"N"}, partial(), bf16)}, "f32[N] partial(+)"}},
              kOne.mesh());
   // Bilinear over two axes.
   expect_all({{Pointwise{Fn::mul},
