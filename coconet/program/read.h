@@ -13,8 +13,8 @@ namespace coconet {
 struct ReadOptions {
   // Of dtype parameters, instead of their defaults (`--dtype T=f32`). Names that the file does not
   // declare are passed over.
-  std::map<std::string, DTypeKind> dtypes;
-  std::string only;  // the one program that is read; "": all
+  std::map<std::string, DTypeKind> dtypes = {};
+  std::string only = {};  // the one program that is read; "": all
 };
 
 // The programs of one file.

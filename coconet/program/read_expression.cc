@@ -16,7 +16,7 @@ using syntax::ExprKind;
 // Calls of user functions inside user functions.
 constexpr int kDeepestExpansion = 30;
 // Calls of user functions in a program.
-constexpr int kMostExpansions = 1000000;
+constexpr int kMostExpansions = 300000;
 
 std::string needed_of(const FunctionParameter& parameter) {
   switch (parameter.role) {
