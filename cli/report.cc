@@ -111,6 +111,13 @@ std::string text_of(const Report& report) {
     out += (first ? "" : ", ") + name + "=" + std::to_string(size);
     first = false;
   }
+  for (const auto& [name, list] : report.setting.sizes.lists) {
+    out += (first ? "" : ", ") + name + "=";
+    for (std::size_t k = 0; k < list.size(); ++k) {
+      out += (k > 0 ? "," : "") + std::to_string(list[k]);
+    }
+    first = false;
+  }
   out += "\n";
   if (!report.drawn.empty()) {
     out += "drawn      " + listed(report.drawn) + " from seed " +
@@ -173,6 +180,7 @@ std::string json_of(const Report& report) {
   for (const auto& [name, size] : report.setting.sizes) {
     if (!report.mesh.axis(name)) dims[name] = size;
   }
+  for (const auto& [name, list] : report.setting.sizes.lists) dims[name] = list;
   json outputs = json::array();
   for (const OutputReport& output : report.outputs) outputs.push_back(json_of(report, output));
   const auto [least, most] =

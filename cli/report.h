@@ -12,6 +12,7 @@ namespace coconet::cli {
 
 struct OutputReport {
   std::string name;
+  std::string list;  // of one of its members: the list's; else ""
   TensorType type;
   TensorData value;  // the global tensor
   bool storage = false;

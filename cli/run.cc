@@ -15,6 +15,7 @@
 #include "cli/run_inputs.h"
 #include "coconet/base/error.h"
 #include "coconet/base/nearest.h"
+#include "coconet/execute/lists.h"
 #include "coconet/execute/run.h"
 #include "coconet/execute/verify.h"
 #include "coconet/interp/global_tensor.h"
@@ -65,6 +66,21 @@ void write_tensor(const std::string& folder, const OutputReport& output) {
     write_safetensors(path + ".safetensors", {{output.name, output.value}});
   } else {
     write_npy(path + ".npy", output.value);
+  }
+}
+
+// A list's members go to one file together.
+void write_outputs(const std::string& folder, const std::vector<OutputReport>& outputs) {
+  std::map<std::string, std::map<std::string, TensorData>> lists;
+  for (const OutputReport& output : outputs) {
+    if (output.list.empty()) {
+      write_tensor(folder, output);
+    } else {
+      lists[output.list][output.name] = output.value;
+    }
+  }
+  for (const auto& [name, members] : lists) {
+    write_safetensors((std::filesystem::path(folder) / name).string() + ".safetensors", members);
   }
 }
 
@@ -127,9 +143,7 @@ class Run {
       OutputReport& output = *find(report.outputs, want.name);
       output.want = compare(output.value, want);
     }
-    for (const OutputReport& output : report.outputs) {
-      if (!arguments_.out.empty()) write_tensor(arguments_.out, output);
-    }
+    if (!arguments_.out.empty()) write_outputs(arguments_.out, report.outputs);
     return report;
   }
 
@@ -181,7 +195,8 @@ class Run {
                         "; give at most one number for each group");
   }
 
-  // What the run gives: the outputs, then the states and inputs that it updates.
+  // What the run gives: the outputs, then the states and inputs that it updates; of a list, each
+  // member.
   std::vector<OutputReport> results() const {
     std::vector<OutputReport> out;
     const auto add = [&](const std::string& name, const TensorType& type, bool storage) {
@@ -189,7 +204,15 @@ class Run {
       output.name = name;
       output.type = type;
       output.storage = storage;
-      out.push_back(std::move(output));
+      if (!type.is_list()) {
+        out.push_back(std::move(output));
+        return;
+      }
+      output.list = name;
+      for (std::int64_t k = 0; k < execute::members_of(type, setting_.sizes); ++k) {
+        output.name = execute::member_name(name, k);
+        out.push_back(output);
+      }
     };
     for (const Output& output : scheduled_.outputs()) {
       add(output.name, scheduled_.node(output.node).type, false);
@@ -222,10 +245,21 @@ class Run {
                         [&](const OutputReport& output) { return output.name == name; });
   }
 
+  // The first member of a list.
+  static std::vector<OutputReport>::iterator find_list(std::vector<OutputReport>& outputs,
+                                                       const std::string& list) {
+    return std::find_if(outputs.begin(), outputs.end(),
+                        [&](const OutputReport& output) { return output.list == list; });
+  }
+
   std::vector<std::int64_t> shape_of(const std::string& want) const {
     std::vector<OutputReport> all = results();
     const auto output = find(all, want);
-    if (output != all.end()) return interp::global_sizes(output->type, setting_);
+    if (output != all.end()) {
+      if (output->list.empty()) return interp::global_sizes(output->type, setting_);
+      const auto first = find_list(all, output->list);
+      return execute::member_shape(output->type, setting_, output - first);
+    }
     std::vector<std::string> names;
     for (const OutputReport& one : all) names.push_back(one.name);
     throw UserError(ErrorKind::usage, "--want " + want + ": no output or state has that name" +
@@ -234,9 +268,16 @@ class Run {
 
   void add_outputs(Report& report, const execute::RunResult& result) const {
     report.outputs = results();
-    for (OutputReport& output : report.outputs) {
-      const auto& values = output.storage ? result.storage : result.outputs;
-      output.value = execute::gather(output.type, values.at(output.name), setting_);
+    for (auto output = report.outputs.begin(); output != report.outputs.end(); ++output) {
+      const auto& values = output->storage ? result.storage : result.outputs;
+      if (output->list.empty()) {
+        output->value = execute::gather(output->type, values.at(output->name), setting_);
+        continue;
+      }
+      const interp::Pieces& pieces = values.at(output->list);
+      auto members = execute::gather_members(output->type, pieces, setting_);
+      for (std::size_t k = 0; k < members.size(); ++k) output[k].value = std::move(members[k]);
+      output += static_cast<std::ptrdiff_t>(members.size()) - 1;
     }
   }
 
@@ -244,7 +285,7 @@ class Run {
     report.first_outside = verification.first_outside;
     for (OutputReport& output : report.outputs) {
       const auto& checks = output.storage ? verification.storage : verification.outputs;
-      output.check = checks.at(output.name);
+      output.check = checks.at(output.list.empty() ? output.name : output.list);
       output.within_bound = verification.within_bound;
     }
   }

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "coconet/base/error.h"
 #include "coconet/base/nearest.h"
+#include "coconet/execute/lists.h"
 #include "coconet/graph/literal.h"
+#include "coconet/graph/walk.h"
 #include "coconet/io/safetensors.h"
 #include "coconet/io/tensor_spec.h"
 #include "coconet/plan/bind.h"
@@ -50,6 +53,34 @@ TensorData read_named(const std::string& name, const std::string& file, const In
   }
 }
 
+// The tensors PREFIX.0, PREFIX.1, ... as the members of a list.
+void read_members(const SafetensorsFile& file, const std::string& prefix, const std::string& list,
+                  execute::GlobalTensors& out) {
+  for (const SafetensorsEntry& entry : file.entries()) {
+    if (!execute::is_member(prefix, entry.name)) continue;
+    out[list + entry.name.substr(prefix.size())] = file.read(entry.name);
+  }
+}
+
+// One `g=FILE.safetensors:PREFIX` of a list.
+void read_list(const std::string& name, const std::string& text, execute::GlobalTensors& out) {
+  const TensorSpec spec = parse_tensor_spec(text);
+  const std::string prefix = spec.name.value_or(name);
+  const std::string start = "--in " + name + "=" + text + ": " + name + " is a list, ";
+  if (spec.rows || !spec.path.ends_with(".safetensors")) {
+    refuse(start + "the tensors PREFIX.0, PREFIX.1, ... of a .safetensors file; legal: " + name +
+           "=FILE.safetensors:PREFIX");
+  }
+  const SafetensorsFile file(spec.path);
+  const std::size_t before = out.size();
+  read_members(file, prefix, name, out);
+  if (out.size() > before) return;
+  std::vector<std::string> held;
+  for (const SafetensorsEntry& entry : file.entries()) held.push_back(entry.name);
+  throw UserError(ErrorKind::data,
+                  start + "but the file has no " + prefix + ".0; it holds " + listed(held));
+}
+
 // What the whole file `path` gives of the program's inputs.
 execute::GlobalTensors read_whole(const std::string& path, const Graph& graph) {
   if (!path.ends_with(".safetensors")) {
@@ -62,7 +93,9 @@ execute::GlobalTensors read_whole(const std::string& path, const Graph& graph) {
   const SafetensorsFile file(path);
   execute::GlobalTensors out;
   for (const std::string& name : input_names(graph)) {
-    if (file.has(name)) out[name] = file.read(name);
+    const bool list = graph.node(graph.find(name)).type.is_list();
+    if (list) read_members(file, name, name, out);
+    if (!list && file.has(name)) out[name] = file.read(name);
   }
   if (!out.empty()) return out;
   std::vector<std::string> held;
@@ -140,14 +173,19 @@ MeshSizes mesh_of(const RunArguments& arguments, const Mesh& mesh) {
 execute::GlobalTensors read_inputs(const RunArguments& arguments, const Graph& graph,
                                    execute::InputFiles& files) {
   execute::GlobalTensors named, whole;
+  std::set<std::string> given;                 // inputs by name
   std::map<std::string, std::string> file_of;  // by the name of an input of `whole`
   for (const std::string& text : arguments.inputs) {
     const std::size_t equals = text.find('=');
     if (equals != std::string::npos) {
       const std::string name = text.substr(0, equals);
       const Input& input = input_of(graph, name, "--in " + text);
-      if (named.contains(name)) refuse("--in gives " + name + " twice");
-      named[name] = read_named(name, text.substr(equals + 1), input);
+      if (!given.insert(name).second) refuse("--in gives " + name + " twice");
+      if (input.type.is_list()) {
+        read_list(name, text.substr(equals + 1), named);
+      } else {
+        named[name] = read_named(name, text.substr(equals + 1), input);
+      }
       files[name] = text.substr(equals + 1);
       continue;
     }
@@ -158,9 +196,13 @@ execute::GlobalTensors read_inputs(const RunArguments& arguments, const Graph& g
                "; say which is meant by --in " + name + "=FILE");
       }
       whole[name] = std::move(tensor);
-      if (!named.contains(name)) files[name] = text;
+      const std::string input = name.substr(0, name.find('.'));
+      if (!given.contains(input)) files[input] = text;
     }
   }
+  std::erase_if(whole, [&](const auto& tensor) {
+    return given.contains(tensor.first.substr(0, tensor.first.find('.')));
+  });
   named.merge(whole);
   return named;
 }
@@ -177,17 +219,53 @@ void read_scalars(const RunArguments& arguments, const Graph& graph,
   }
 }
 
+namespace {
+
+// "N_i=5,1027,B=8" as typed is N_i=5 and 1027 and B=8: numbers alone belong to the dim before.
+std::vector<std::string> joined_sizes(const std::vector<std::string>& parts) {
+  std::vector<std::string> out;
+  for (const std::string& part : parts) {
+    if (out.empty() || part.find('=') != std::string::npos) {
+      out.push_back(part);
+    } else {
+      out.back() += "," + part;
+    }
+  }
+  return out;
+}
+
+std::vector<std::int64_t> numbers_of(const std::string& text, const std::string& what) {
+  std::vector<std::int64_t> out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    out.push_back(integer_of(text.substr(begin, comma - begin), what));
+    if (out.back() < 0) {
+      refuse(what + " must not be negative; found " + std::to_string(out.back()));
+    }
+    begin = comma + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
 Sizes sizes_of(const RunArguments& arguments, const Graph& graph) {
   const std::vector<std::string>& dims = graph.header().dims;
+  const std::set<std::string> lists = list_dims(graph);
   Sizes out;
-  for (const auto& [name, value] : pairs_of(arguments.dims, "--dim")) {
+  for (const auto& [name, value] : pairs_of(joined_sizes(arguments.dims), "--dim")) {
     if (std::find(dims.begin(), dims.end(), name) == dims.end()) {
       refuse("--dim: there is no dim " + name + suggestion(name, dims) + "; the program has " +
              listed(dims));
     }
-    out[name] = integer_of(value, "--dim " + name);
-    if (out[name] < 0) {
-      refuse("--dim " + name + " must not be negative; found " + std::to_string(out[name]));
+    const std::vector<std::int64_t> sizes = numbers_of(value, "--dim " + name);
+    if (lists.contains(name)) {
+      out.lists[name] = sizes;
+    } else if (sizes.size() == 1) {
+      out[name] = sizes[0];
+    } else {
+      refuse("--dim " + name + " takes one size, as " + name + " is no dim of a list; found " +
+             value);
     }
   }
   return out;

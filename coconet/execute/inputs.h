@@ -13,7 +13,7 @@
 namespace coconet::execute {
 
 // Global tensors by input name, as files hold them: a local or partial axis has a leading dim of
-// its size, in mesh order (io/distribute.h).
+// its size, in mesh order (io/distribute.h). The members of a list g are g.0, g.1, ...
 using GlobalTensors = std::map<std::string, TensorData>;
 
 // By the name of a given input: where its value is from, for messages.
@@ -25,8 +25,9 @@ std::map<std::string, DTypeKind> bind_dtypes(const Graph& graph, const GlobalTen
                                              const std::map<std::string, DTypeKind>& wanted,
                                              const InputFiles& files = {});
 
-// The sizes of the dims: `wanted`, and what the shapes of the given tensors say. UserError(data)
-// that names tensor, dim, found and needed if they disagree or a dim has no size.
+// The sizes of the dims (of a list's dim, one for each member): `wanted`, and what the shapes of
+// the given tensors say. UserError(data) that names tensor, dim, found and needed if they disagree
+// or a dim has no size.
 Sizes bind_dims(const Graph& graph, const GlobalTensors& given, const MeshSizes& mesh,
                 const Sizes& wanted, const InputFiles& files = {});
 
@@ -41,8 +42,10 @@ std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting&
 std::map<std::string, interp::Pieces> distribute(const Graph& graph, const GlobalTensors& given,
                                                  const interp::Setting& setting);
 
-// The global tensor of a value of this type, as a file would hold it.
+// The global tensor of a value of this type, as a file would hold it; of a list, of each member.
 TensorData gather(const TensorType& type, const interp::Pieces& pieces,
                   const interp::Setting& setting);
+std::vector<TensorData> gather_members(const TensorType& type, const interp::Pieces& pieces,
+                                       const interp::Setting& setting);
 
 }  // namespace coconet::execute

@@ -11,6 +11,7 @@
 #include "coconet/runtime/content_hash.h"
 #include "coconet/runtime/module.h"
 #include "coconet/runtime/shared_bytes.h"
+#include "coconet/type/list.h"
 
 namespace coconet::execute {
 namespace {
@@ -114,11 +115,32 @@ class Job {
   }
 
   void find_dims() {
+    const Sizes& sizes = request_.setting.sizes;
     for (const std::string& name : plan().graph.header().dims) {
-      const auto size = request_.setting.sizes.find(name);
-      dims_.push_back(size == request_.setting.sizes.end() ? 0 : size->second);
+      const auto size = sizes.find(name);
+      const auto list = sizes.lists.find(name);
+      dims_.push_back(list != sizes.lists.end() ? static_cast<std::int64_t>(list->second.size())
+                      : size == sizes.end()     ? 0
+                                                : size->second);
     }
+    for (const Dim& dim : plan().lists()) lists_.emplace_back(ListBlocks(dim.elements(), sizes));
+    for (const List& list : lists_) tables_.push_back(list.table());
   }
+
+  // What a ListTable points into.
+  struct List {
+    explicit List(const ListBlocks& from) : blocks(from) {
+      for (std::int64_t member = 0; member < blocks.members(); ++member) {
+        member_of.resize(blocks.first_block()[member + 1], member);
+      }
+    }
+    kernel::ListTable table() const {
+      return {blocks.members(), blocks.blocks(), blocks.elements().data(),
+              blocks.first_block().data(), member_of.data()};
+    }
+    ListBlocks blocks;
+    std::vector<std::int64_t> member_of;
+  };
 
   void fill(const runtime::Buffers& buffers, int rank) const {
     for (const auto& [b, pieces] : inputs_) {
@@ -155,6 +177,7 @@ class Job {
     }
     runtime::CallArguments arguments{.mesh_sizes = request_.setting.mesh.sizes,
                                      .dims = dims_,
+                                     .lists = tables_,
                                      .knobs = bound_.knobs,
                                      .seed = request_.setting.seed,
                                      .inputs_hash = 0,
@@ -221,6 +244,8 @@ class Job {
   std::vector<runtime::BufferNeed> slots_;
   std::vector<Returned> returned_;
   std::vector<std::int64_t> dims_;
+  std::vector<List> lists_;
+  std::vector<kernel::ListTable> tables_;
   std::optional<runtime::SharedBytes> results_;
 };
 

@@ -33,7 +33,8 @@ std::int64_t bytes_between_ranks(const plan::Plan& plan, const interp::Setting& 
       const std::int64_t space = bound.piece(kernel->space, rank).count();
       const auto bytes_of = [&](plan::BufferId buffer) {
         const TensorType& type = plan.buffer(buffer).type;
-        const bool blocks = type.rank() == 1 && type.shape[0].is_blocks();
+        const bool blocks =
+            type.rank() == 1 && (type.shape[0].is_blocks() || type.is_scalar_list());
         const bool a_block = blocks && !(type.shape == kernel->space.shape);
         return (a_block ? (space + kBlock - 1) / kBlock : space) * size_of(type.dtype.kind);
       };

@@ -145,6 +145,7 @@ bool fits(const Norm& op, const TensorType& x) {
   return is_floating(x.dtype.kind) && (!op.out || is_floating(op.out->kind));
 }
 bool fits(const Reduce& op, const TensorType& x) {
+  if (x.is_list() && (op.fn == ReduceFn::mean || !op.dims.empty())) return false;
   return op.fn != ReduceFn::mean || is_floating(x.dtype.kind);
 }
 bool fit_layer_norm(const GraphBuilder& builder, const std::vector<NodeId>& inputs) {

@@ -128,6 +128,7 @@ class Writer {
                    [](const LayerNorm&) {},
                    [](const BlockReduce&) {},
                    [&](const FoldBlocks& o) { fold(o.fold); },
+                   [&](const Across& o) { fold(o.fold); },
                    [](const Update&) {},
                    [&](const AllReduce& o) { fold(o.fold); },
                    [&](const ReduceScatter& o) {

@@ -219,6 +219,7 @@ void GraphBuilder::name_shared_nodes() {
 Graph GraphBuilder::finish(std::vector<NodeId>* forward, std::vector<GroupId>* forward_groups) && {
   name_shared_nodes();
   verify_updates(graph_);
+  verify_lists(graph_);
   const CanonicalOrder order = canonical_order(graph_);
   Graph out;
   out.header_ = graph_.header_;

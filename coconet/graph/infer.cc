@@ -38,6 +38,7 @@ TensorType of_size(const Call& call, const DType& dtype) {
 
 TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& mesh) {
   const Call call{op, inputs, mesh};
+  rules::check_lists(call);
   return std::visit(
       Overloaded{[&](const Input& o) { return of_input(call, o); },
                  [&](const Constant& o) { return of_constant(call, o); },
@@ -55,6 +56,7 @@ TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& m
                  [&](const LayerNorm&) { return rules::layer_norm(call); },
                  [&](const BlockReduce& o) { return rules::block_reduce(call, o); },
                  [&](const FoldBlocks& o) { return rules::fold_blocks(call, o); },
+                 [&](const Across& o) { return rules::across(call, o); },
                  [&](const Update&) { return rules::update(call); },
                  [&](const AllReduce& o) { return rules::all_reduce(call, o); },
                  [&](const ReduceScatter& o) { return rules::reduce_scatter(call, o); },

@@ -304,10 +304,11 @@ TensorType update(const Call& call) {
                "; needed the storage's dtype",
            "update(p, cast(e, " + storage.dtype.text() + "))");
   }
-  if (value.shape != storage.shape) {
+  if (value.shape != storage.shape || value.list != storage.list) {
     refuse(call,
-           "the new value has shape " + text_of(value.shape) + " and the storage " +
-               text_of(storage.shape) + "; needed the storage's shape",
+           "the new value has shape " + text_of(value.list.value_or(value.shape)) +
+               " and the storage " + text_of(storage.list.value_or(storage.shape)) +
+               "; needed the storage's shape",
            "a value of exactly that shape");
   }
   for (int axis = 0; axis < call.mesh.size(); ++axis) {

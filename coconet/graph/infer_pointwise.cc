@@ -3,6 +3,7 @@
 
 #include "coconet/base/error.h"
 #include "coconet/graph/infer_rules.h"
+#include "coconet/type/list.h"
 
 namespace coconet::rules {
 namespace {
@@ -57,6 +58,25 @@ Shape shape_of(const Call& call) {
     }
   }
   return shape;
+}
+
+// Of operands of which one is a list: members meet members, a list of scalars the members of
+// another over its index, one scalar all of them.
+TensorType list_shape_of(const Call& call) {
+  const TensorType* list = nullptr;
+  for (const TensorType& type : call.operands) {
+    if (type.is_list() && (!list || list->is_scalar_list())) list = &type;
+  }
+  const std::string index = list_index(list->shape[0]);
+  for (const TensorType& type : call.operands) {
+    if (type.is_scalar() || (type.list == list->list && type.shape == list->shape)) continue;
+    if (type.is_scalar_list() && list_index(type.shape[0]) == index) continue;
+    refuse(call,
+           type.text(call.mesh) + " meets " + list->text(call.mesh) +
+               "; needed: lists of the same dims",
+           "a list of scalars over " + index + ", one for each member, or a scalar for all");
+  }
+  return *list;
 }
 
 void need_whole_if_flat(const Call& call, const Shape& shape) {
@@ -159,7 +179,14 @@ TensorType pointwise(const Call& call, const Pointwise& op) {
   need_operands(call, arity_of(op.fn));
   TensorType result;
   result.dtype = dtype_of(call, op.fn);
-  result.shape = shape_of(call);
+  if (std::any_of(call.operands.begin(), call.operands.end(),
+                  [](const TensorType& type) { return type.is_list(); })) {
+    const TensorType like = list_shape_of(call);
+    result.shape = like.shape;
+    result.list = like.list;
+  } else {
+    result.shape = shape_of(call);
+  }
   need_whole_if_flat(call, result.shape);
   result.layout = layout_of(call, op.fn, result.shape);
   return result;
@@ -178,7 +205,7 @@ TensorType cast(const Call& call, const Cast& op) {
              reduce_first(call.at(0, axis)));
     }
   }
-  return {op.to, x.shape, x.layout};
+  return {op.to, x.shape, x.layout, x.list};
 }
 
 TensorType dropout(const Call& call) {

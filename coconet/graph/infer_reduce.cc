@@ -43,6 +43,10 @@ Placement of_slice(const Call& call, const Reduce& op, int axis) {
     return op.dims.empty() || std::find(op.dims.begin(), op.dims.end(), d) != op.dims.end();
   };
   if (slice.flat) {
+    if (op.fn == ReduceFn::mean && call.operands[0].is_list()) {
+      refuse(call, call.on(axis) + " the members are sliced(*), and their means need all of them",
+             "all_gather it first, or take the mean before it is sliced");
+    }
     if (op.dims.empty()) {
       refuse(call,
              call.on(axis) +
@@ -83,6 +87,8 @@ TensorType reduce(const Call& call, const Reduce& op) {
   op.fn == ReduceFn::mean ? need_floating(call, x.dtype) : need_numbers(call, x.dtype);
   check_dims(call, op.dims);
   TensorType result{x.dtype, {}, Layout(call.mesh.size())};
+  if (x.is_list()) result = of_members(x, x.dtype);
+  result.layout = Layout(call.mesh.size());
   if (!op.dims.empty()) {
     result.shape = x.shape;
     for (int d : op.dims) result.shape[d] = Dim(1);
@@ -118,7 +124,8 @@ TensorType norm(const Call& call, const Norm& op) {
              "+)) of other slices, which a program gets when it writes norm(x)");
     }
   }
-  return {op.out.value_or(x.dtype), {}, x.layout};
+  const DType dtype = op.out.value_or(x.dtype);
+  return x.is_list() ? of_members(x, dtype) : TensorType{dtype, {}, x.layout};
 }
 
 TensorType layer_norm(const Call& call) {
@@ -200,7 +207,9 @@ TensorType fold_blocks(const Call& call, const FoldBlocks& op) {
   need_operands(call, 1);
   const TensorType& x = call.operands[0];
   need_numbers(call, x.dtype);
-  if (x.rank() != 1) refuse(call, "needed a vector of block sums", "fold(block_sums(x))");
+  if (x.rank() != 1 || x.is_list()) {
+    refuse(call, "needed a vector of block sums", "fold(block_sums(x))");
+  }
   for (int axis = 0; axis < call.mesh.size(); ++axis) {
     if (x.layout.is<Partial>(axis)) of_partial(call, axis, op.fold);
     if (x.layout.is<Sliced>(axis)) {
@@ -208,6 +217,19 @@ TensorType fold_blocks(const Call& call, const FoldBlocks& op) {
              "fold(all_gather(x))");
     }
   }
+  return x.shape[0].is_packed() ? of_members(x, x.dtype) : TensorType{x.dtype, {}, x.layout};
+}
+
+TensorType across(const Call& call, const Across& op) {
+  need_operands(call, 1);
+  const TensorType& x = call.operands[0];
+  need_numbers(call, x.dtype);
+  if (!x.is_scalar_list()) {
+    refuse(call, "needed a list of scalars, which fold to one",
+           x.is_list() ? "one scalar for each member first, as across(norm(x), +)"
+                       : "a list, as norm of the members of one");
+  }
+  for (int axis : x.layout.axes_that_are<Partial>()) of_partial(call, axis, op.fold);
   return {x.dtype, {}, x.layout};
 }
 

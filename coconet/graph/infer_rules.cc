@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coconet/base/error.h"
+#include "coconet/type/list.h"
 
 namespace coconet::rules {
 
@@ -51,6 +52,53 @@ void need_one_dtype(const Call& call, const DType& a, const DType& b, const std:
          "operands of dtypes " + a.text() + " and " + b.text() +
              "; needed one dtype, as nothing is promoted silently",
          "cast(a, " + b.text() + ") or cast(b, " + a.text() + ")" + more);
+}
+
+namespace {
+
+// Operations that map over members or move a list whole; folds give one scalar a member.
+bool maps_over_lists(const Op& op) {
+  return std::holds_alternative<Pointwise>(op) || std::holds_alternative<Cast>(op) ||
+         std::holds_alternative<Dropout>(op) || std::holds_alternative<Reduce>(op) ||
+         std::holds_alternative<Norm>(op) || std::holds_alternative<BlockReduce>(op) ||
+         std::holds_alternative<FoldBlocks>(op) || std::holds_alternative<Across>(op) ||
+         std::holds_alternative<Update>(op) || std::holds_alternative<AllReduce>(op) ||
+         std::holds_alternative<ReduceScatter>(op) || std::holds_alternative<AllGather>(op) ||
+         std::holds_alternative<ReduceTo>(op) || std::holds_alternative<Broadcast>(op) ||
+         std::holds_alternative<Shard>(op) || std::holds_alternative<RootOf>(op) ||
+         std::holds_alternative<AsPartial>(op) || std::holds_alternative<Shift>(op);
+}
+
+bool folds_members(const Op& op) {
+  return std::holds_alternative<Reduce>(op) || std::holds_alternative<Norm>(op) ||
+         std::holds_alternative<BlockReduce>(op);
+}
+
+}  // namespace
+
+void check_lists(const Call& call) {
+  for (const TensorType& type : call.operands) {
+    if (!type.is_list()) continue;
+    if (!maps_over_lists(call.op)) {
+      refuse(call, std::string(name_of(call.op)) + " takes no lists; found " + type.text(call.mesh),
+             "pointwise operations, dropout, update, norm and tensor-wide reductions of each "
+             "member, across, and collectives; declare the tensors one by one for others");
+    }
+    if (folds_members(call.op) && type.is_scalar_list()) {
+      refuse(call, "the members of " + type.text(call.mesh) + " are scalars, each its own fold",
+             "across(x, +), which folds them to one");
+    }
+    const Reduce* reduce = std::get_if<Reduce>(&call.op);
+    if (reduce && !reduce->dims.empty()) {
+      const std::string name(name_of(reduce->fn));
+      refuse(call, "dims of a list are not reduced one by one; found " + type.text(call.mesh),
+             name + "(x), one scalar for each member");
+    }
+  }
+}
+
+TensorType of_members(const TensorType& x, const DType& dtype) {
+  return list_of(dtype, {}, x.layout, list_index(x.shape[0]));
 }
 
 bool is_sum(const Placement& placement) {

@@ -41,6 +41,11 @@ Layout with_slices(const Call& call, Layout base, const std::vector<Layout>& ope
 // operands' placements in the result's dims.
 Placement joined(const Call& call, int axis, const std::vector<Placement>& at);
 
+// Refuses operations that do not map over lists on one, and folds of lists of scalars.
+void check_lists(const Call& call);
+// The type of one value a member of the list `x`, placed as x is.
+TensorType of_members(const TensorType& x, const DType& dtype);
+
 TensorType pointwise(const Call& call, const Pointwise& op);
 TensorType cast(const Call& call, const Cast& op);
 TensorType dropout(const Call& call);
@@ -50,6 +55,7 @@ TensorType norm(const Call& call, const Norm& op);
 TensorType layer_norm(const Call& call);
 TensorType block_reduce(const Call& call, const BlockReduce& op);
 TensorType fold_blocks(const Call& call, const FoldBlocks& op);
+TensorType across(const Call& call, const Across& op);
 TensorType update(const Call& call);
 TensorType all_reduce(const Call& call, const AllReduce& op);
 TensorType reduce_scatter(const Call& call, const ReduceScatter& op);

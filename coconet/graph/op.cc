@@ -55,6 +55,7 @@ std::string_view name_of(const Op& op) {
                                [](const LayerNorm&) -> Name { return "layer_norm"; },
                                [](const BlockReduce& b) -> Name { return block_name_of(b); },
                                [](const FoldBlocks&) -> Name { return "fold"; },
+                               [](const Across&) -> Name { return "across"; },
                                [](const Update&) -> Name { return "update"; },
                                [](const AllReduce&) -> Name { return "all_reduce"; },
                                [](const ReduceScatter&) -> Name { return "reduce_scatter"; },

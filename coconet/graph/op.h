@@ -108,6 +108,12 @@ struct FoldBlocks {
   friend bool operator==(const FoldBlocks&, const FoldBlocks&) = default;
 };
 
+// across(x, op): folds a list of scalars, in list order, to one; rounded once.
+struct Across {
+  Fold fold = Fold::sum;
+  friend bool operator==(const Across&, const Across&) = default;
+};
+
 // update(p, e): inputs are the storage (an Input node) and the new value; the result is the new
 // value of the storage.
 struct Update {
@@ -181,8 +187,8 @@ struct Stack {
 
 using Op =
     std::variant<Input, Constant, AxisSize, DimSize, Pointwise, Cast, Dropout, Matmul, Reduce, Norm,
-                 LayerNorm, BlockReduce, FoldBlocks, Update, AllReduce, ReduceScatter, AllGather,
-                 ReduceTo, Broadcast, Shard, RootOf, AsPartial, Shift, AllToAll, Stack>;
+                 LayerNorm, BlockReduce, FoldBlocks, Across, Update, AllReduce, ReduceScatter,
+                 AllGather, ReduceTo, Broadcast, Shard, RootOf, AsPartial, Shift, AllToAll, Stack>;
 
 std::string_view name_of(const Op& op);  // "add", "all_reduce", "input", ...
 std::string_view word_of(const Op& op);  // what a program writes: "+", "all_reduce", ...

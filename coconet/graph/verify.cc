@@ -6,6 +6,7 @@
 
 #include "coconet/graph/infer.h"
 #include "coconet/graph/walk.h"
+#include "coconet/type/list.h"
 
 namespace coconet {
 namespace {
@@ -167,12 +168,62 @@ void verify_updates(const Graph& graph) {
   }
 }
 
+namespace {
+
+void note_names(const Shape& shape, const Node& node, std::map<std::string, const Node*>& uses) {
+  for (const Dim& dim : shape) {
+    for (const std::string& name : dim.names()) uses.try_emplace(name, &node);
+  }
+}
+
+}  // namespace
+
+void verify_lists(const Graph& graph) {
+  std::map<std::string, const Node*> of_lists, of_others;  // the first use of a dim
+  for (const Node& node : graph.nodes()) {
+    if (const Input* input = std::get_if<Input>(&node.op)) {
+      const TensorType& type = input->type;
+      note_names(type.list.value_or(type.shape), node, type.is_list() ? of_lists : of_others);
+    }
+    if (const DimSize* size = std::get_if<DimSize>(&node.op)) {
+      note_names({size->dim}, node, of_others);
+    }
+  }
+  std::set<std::string> indices;
+  for (const auto& [name, node] : of_lists) {
+    const std::string index = list_index(name);
+    if (index.empty()) continue;
+    indices.insert(index);
+    const auto other = of_others.find(name);
+    if (other == of_others.end()) continue;
+    const std::string where = other->second->name.empty()
+                                  ? "size(" + name + ")"
+                                  : "`" + other->second->name + "`, which is no list";
+    throw UserError(ErrorKind::type,
+                    name + " is a dim of the list `" + node->name +
+                        "`, with a size for each member, but stands in " + where +
+                        "; needed: a dim of one size; declare another dim",
+                    other->second->where);
+  }
+  for (const Node& node : graph.nodes()) {
+    if (!std::holds_alternative<Input>(node.op) || !node.type.is_scalar_list()) continue;
+    const std::string index = list_index(node.type.shape[0]);
+    if (indices.contains(index)) continue;
+    throw UserError(ErrorKind::type,
+                    "nothing says how many scalars the list `" + node.name +
+                        "` has; needed: an input that is a list with a dim over " + index +
+                        ", as [N_" + index + "] list",
+                    node.where);
+  }
+}
+
 void verify(const Graph& graph) {
   verify_nodes(graph);
   verify_names(graph);
   verify_members(graph);
   verify_groups(graph);
   verify_updates(graph);
+  verify_lists(graph);
   verify_update_order(graph);
 }
 

@@ -13,10 +13,15 @@ namespace coconet {
 //    path leaves and returns) and groups have no cycle.
 // 6. update: its first input is an Input (no scalar); each storage has one update; no reader of the
 //    old value depends on the update, and all stand before it.
-// 1-5 broken: InternalError. 6 broken: UserError(type), since a program can say it.
+// 7. A dim of lists, as N_i, is no dim of other inputs; a list of scalars has an input that says
+// how
+//    many.
+// 1-5 broken: InternalError. 6, 7 broken: UserError(type), since a program can say it.
 void verify(const Graph& graph);
 
 // Rule 6 alone, of nodes in any order in which operands stand before their readers.
 void verify_updates(const Graph& graph);
+// Rule 7 alone.
+void verify_lists(const Graph& graph);
 
 }  // namespace coconet

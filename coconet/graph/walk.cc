@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "coconet/type/list.h"
+
 namespace coconet {
 
 NodeSet none_of(const Graph& graph) { return NodeSet(graph.size(), false); }
@@ -29,6 +31,20 @@ std::vector<std::vector<NodeId>> readers_of(const Graph& graph) {
     }
   }
   return readers;
+}
+
+std::set<std::string> list_dims(const Graph& graph) {
+  std::set<std::string> out;
+  for (const Node& node : graph.nodes()) {
+    const Input* input = std::get_if<Input>(&node.op);
+    if (!input || !input->type.is_list()) continue;
+    for (const Dim& dim : *input->type.list) {
+      for (const std::string& name : dim.names()) {
+        if (!list_index(name).empty()) out.insert(name);
+      }
+    }
+  }
+  return out;
 }
 
 bool is_output(const Graph& graph, NodeId id) {

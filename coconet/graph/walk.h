@@ -1,6 +1,8 @@
 // Walks over a graph, each written once.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "coconet/graph/graph.h"
@@ -15,6 +17,8 @@ std::vector<NodeId> list_of(const NodeSet& set);  // ascending
 
 // readers[i]: the nodes that have node i among their inputs, ascending, each once.
 std::vector<std::vector<NodeId>> readers_of(const Graph& graph);
+// The dims that have a size for each member of the graph's lists.
+std::set<std::string> list_dims(const Graph& graph);
 bool is_output(const Graph& graph, NodeId id);
 // The nodes that depend on / that are needed for any of `of` (of itself included).
 NodeSet dependents(const Graph& graph, const NodeSet& of);

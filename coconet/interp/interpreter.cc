@@ -90,6 +90,7 @@ Pieces evaluate(const Graph& graph, NodeId id, const std::vector<const Pieces*>&
           [&](const LayerNorm&) { return evaluate_layer_norm(e); },
           [&](const BlockReduce& op) { return evaluate_block_reduce(e, op); },
           [&](const FoldBlocks& op) { return evaluate_fold_blocks(e, op); },
+          [&](const Across& op) { return evaluate_across(e, op); },
           [&](const Update&) { return *e.values[1]; },
           [&](const AllReduce& op) { return evaluate_group_fold(e, op.fold, op.axes); },
           [&](const ReduceScatter& op) { return evaluate_group_fold(e, op.fold, op.axes); },

@@ -39,6 +39,7 @@ Pieces evaluate_norm(const Evaluation& e);
 Pieces evaluate_layer_norm(const Evaluation& e);
 Pieces evaluate_block_reduce(const Evaluation& e, const BlockReduce& op);
 Pieces evaluate_fold_blocks(const Evaluation& e, const FoldBlocks& op);
+Pieces evaluate_across(const Evaluation& e, const Across& op);
 
 // all_reduce, reduce_scatter and reduce: the group's fold, of which each rank keeps what its type
 // says.

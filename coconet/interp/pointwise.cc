@@ -1,5 +1,6 @@
 // Operations element by element: each operand is read where the broadcast puts it.
 #include <array>
+#include <optional>
 
 #include "coconet/base/error.h"
 #include "coconet/interp/operations.h"
@@ -18,6 +19,26 @@ Pieces everywhere(const Evaluation& e, const ScalarValue& value) {
 }
 
 constexpr int kMostOperands = 3;
+
+// Where operand `i` of a rank has what belongs to an element: one of a list of scalars serves all
+// elements of its member.
+class ElementIndex {
+ public:
+  ElementIndex(const Evaluation& e, int i, const Piece& result, const Piece& held)
+      : index_(result, *e.types[i], held) {
+    if (!e.types[i]->is_scalar_list() || e.node.type.is_scalar_list()) return;
+    members_ = members_of(e.node.type, e.setting);
+    first_ = result.count() > 0 ? result.global(0) : 0;  // a list's piece is one run
+  }
+  std::int64_t at(std::int64_t local) {
+    return members_ ? members_->member_of((first_ + local) / kBlock) : index_.at(local);
+  }
+
+ private:
+  OperandIndex index_;
+  std::optional<ListBlocks> members_;
+  std::int64_t first_ = 0;
+};
 
 }  // namespace
 
@@ -42,8 +63,8 @@ Pieces evaluate_pointwise(const Evaluation& e, const Pointwise& op) {
     const Piece result = e.result_piece(rank);
     std::vector<Piece> held;
     for (int i = 0; i < operands; ++i) held.push_back(e.input_piece(i, rank));
-    std::vector<OperandIndex> index;
-    for (int i = 0; i < operands; ++i) index.emplace_back(result, *e.types[i], held[i]);
+    std::vector<ElementIndex> index;
+    for (int i = 0; i < operands; ++i) index.emplace_back(e, i, result, held[i]);
     std::array<ScalarValue, kMostOperands> arguments;
     for (std::int64_t i = 0; i < result.count(); ++i) {
       for (int j = 0; j < operands; ++j) {

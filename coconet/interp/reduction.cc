@@ -1,6 +1,7 @@
 // Reductions inside a tensor, each rank over its own piece.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "coconet/base/error.h"
 #include "coconet/interp/element.h"
@@ -34,13 +35,20 @@ ScalarValue fold_lanes(DTypeKind kind, const Bytes& bytes, Fold fold, bool of_sq
   });
 }
 
-// The fold of each block of 1,024 elements, by index in the piece.
-std::vector<ScalarValue> block_folds(DTypeKind kind, const Bytes& bytes, Fold fold,
-                                     bool of_squares) {
+// The fold of each block of 1,024 elements, by index in the piece; of a list's, of what its member
+// has in it.
+std::vector<ScalarValue> block_folds(const Evaluation& e, int rank, Fold fold, bool of_squares) {
+  const DTypeKind kind = e.input_kind(0);
+  const Bytes& bytes = e.input(0, rank);
   const std::int64_t count = elements_of(kind, bytes);
+  std::optional<ListBlocks> list;
+  if (e.types[0]->is_list()) list = members_of(*e.types[0], e.setting);
+  const std::int64_t first = list && count > 0 ? e.input_piece(0, rank).global(0) / kBlock : 0;
   std::vector<ScalarValue> out;
   for (std::int64_t begin = 0; begin < count; begin += kBlock) {
-    out.push_back(fold_lanes(kind, bytes, fold, of_squares, std::min(kBlock, count - begin),
+    const std::int64_t valid =
+        list ? list->valid(first + begin / kBlock) : std::min(kBlock, count - begin);
+    out.push_back(fold_lanes(kind, bytes, fold, of_squares, valid,
                              [&](std::int64_t i) { return begin + i; }));
   }
   return out;
@@ -54,8 +62,24 @@ ScalarValue fold_blocks(Fold fold, DTypeKind accumulator, const std::vector<Scal
   return total;
 }
 
-ScalarValue fold_whole(DTypeKind kind, const Bytes& bytes, Fold fold, bool of_squares) {
-  return fold_blocks(fold, accumulator_of(kind), block_folds(kind, bytes, fold, of_squares));
+// The same for the blocks of each member of a list.
+std::vector<ScalarValue> fold_members(const ListBlocks& list, Fold fold, DTypeKind accumulator,
+                                      const std::vector<ScalarValue>& blocks) {
+  std::vector<ScalarValue> out;
+  for (std::int64_t member = 0; member < list.members(); ++member) {
+    const auto begin = blocks.begin() + list.first_block()[member];
+    const auto end = blocks.begin() + list.first_block()[member + 1];
+    out.push_back(fold_blocks(fold, accumulator, {begin, end}));
+  }
+  return out;
+}
+
+// The fold of a whole tensor; of a list, of each member.
+std::vector<ScalarValue> fold_whole(const Evaluation& e, int rank, Fold fold, bool of_squares) {
+  const DTypeKind wide = accumulator_of(e.input_kind(0));
+  const std::vector<ScalarValue> blocks = block_folds(e, rank, fold, of_squares);
+  if (!e.types[0]->is_list()) return {fold_blocks(fold, wide, blocks)};
+  return fold_members(members_of(*e.types[0], e.setting), fold, wide, blocks);
 }
 
 // The elements of a piece by the element of the result that they are reduced to.
@@ -106,11 +130,13 @@ Bytes reduce_all(const Evaluation& e, int rank, Fold fold, const Reduce& op) {
   const Piece to = e.result_piece(rank);
   Bytes out(to.count() * size_of(e.result_kind()));
   if (to.count() == 0) return out;
-  ScalarValue total = fold_whole(e.input_kind(0), e.input(0, rank), fold, false);
-  if (op.fn == ReduceFn::mean) {
-    total = divide_by_count(total, e.input_piece(0, rank).global_count());
+  std::vector<ScalarValue> totals = fold_whole(e, rank, fold, false);
+  std::vector<std::int64_t> counts = {e.input_piece(0, rank).global_count()};
+  if (e.types[0]->is_list()) counts = members_of(*e.types[0], e.setting).elements();
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    if (op.fn == ReduceFn::mean) totals[i] = divide_by_count(totals[i], counts[i]);
+    store(cast(totals[i], e.result_kind()), out.data(), static_cast<std::int64_t>(i));
   }
-  store(cast(total, e.result_kind()), out.data(), 0);
   return out;
 }
 
@@ -129,8 +155,10 @@ Pieces evaluate_norm(const Evaluation& e) {
   Pieces out = zero_pieces(e.node.type, e.setting);
   for (int rank = 0; rank < e.ranks(); ++rank) {
     if (out[rank].empty()) continue;
-    const ScalarValue sum = fold_whole(e.input_kind(0), e.input(0, rank), Fold::sum, true);
-    store(cast(apply(PointwiseFn::sqrt, &sum), e.result_kind()), out[rank].data(), 0);
+    std::int64_t at = 0;
+    for (const ScalarValue& sum : fold_whole(e, rank, Fold::sum, true)) {
+      store(cast(apply(PointwiseFn::sqrt, &sum), e.result_kind()), out[rank].data(), at++);
+    }
   }
   return out;
 }
@@ -140,8 +168,7 @@ Pieces evaluate_block_reduce(const Evaluation& e, const BlockReduce& op) {
   const ScalarValue none = identity(op.fold, e.result_kind());
   for (int rank = 0; rank < e.ranks(); ++rank) {
     const std::int64_t places = e.result_piece(rank).count();
-    const std::vector<ScalarValue> sums =
-        block_folds(e.input_kind(0), e.input(0, rank), op.fold, op.of_squares);
+    const std::vector<ScalarValue> sums = block_folds(e, rank, op.fold, op.of_squares);
     const std::int64_t count = static_cast<std::int64_t>(sums.size());
     check(count <= places, "a rank has a place for the sum of each of its blocks");
     for (std::int64_t i = 0; i < places; ++i) {
@@ -151,17 +178,46 @@ Pieces evaluate_block_reduce(const Evaluation& e, const BlockReduce& op) {
   return out;
 }
 
+namespace {
+
+// The elements of a rank's vector, as they accumulate.
+std::vector<ScalarValue> wide_elements(const Evaluation& e, int rank) {
+  const DTypeKind kind = e.input_kind(0);
+  std::vector<ScalarValue> out;
+  for (std::int64_t i = 0; i < e.input_piece(0, rank).count(); ++i) {
+    out.push_back(cast(load(kind, e.input(0, rank).data(), i), accumulator_of(kind)));
+  }
+  return out;
+}
+
+}  // namespace
+
 Pieces evaluate_fold_blocks(const Evaluation& e, const FoldBlocks& op) {
   Pieces out = zero_pieces(e.node.type, e.setting);
-  const DTypeKind kind = e.input_kind(0);
+  const DTypeKind wide = accumulator_of(e.input_kind(0));
+  const Dim& blocks = e.types[0]->shape[0];
   for (int rank = 0; rank < e.ranks(); ++rank) {
     if (out[rank].empty()) continue;
-    const std::int64_t count = e.input_piece(0, rank).count();
-    std::vector<ScalarValue> sums;
-    for (std::int64_t i = 0; i < count; ++i) {
-      sums.push_back(cast(load(kind, e.input(0, rank).data(), i), accumulator_of(kind)));
+    std::vector<ScalarValue> totals = wide_elements(e, rank);
+    if (blocks.is_packed()) {
+      const ListBlocks list(blocks.elements(), e.setting.sizes);
+      totals = fold_members(list, op.fold, wide, totals);
+    } else {
+      totals = {fold_blocks(op.fold, wide, totals)};
     }
-    const ScalarValue total = fold_blocks(op.fold, accumulator_of(kind), sums);
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+      store(cast(totals[i], e.result_kind()), out[rank].data(), static_cast<std::int64_t>(i));
+    }
+  }
+  return out;
+}
+
+Pieces evaluate_across(const Evaluation& e, const Across& op) {
+  Pieces out = zero_pieces(e.node.type, e.setting);
+  const DTypeKind wide = accumulator_of(e.input_kind(0));
+  for (int rank = 0; rank < e.ranks(); ++rank) {
+    if (out[rank].empty()) continue;
+    const ScalarValue total = fold_blocks(op.fold, wide, wide_elements(e, rank));
     store(cast(total, e.result_kind()), out[rank].data(), 0);
   }
   return out;

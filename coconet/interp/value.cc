@@ -11,6 +11,11 @@ Piece piece_of(const TensorType& type, const Setting& setting, int rank) {
                setting.mesh.coordinates(rank));
 }
 
+ListBlocks members_of(const TensorType& type, const Setting& setting) {
+  check(type.is_list() && !type.is_scalar_list(), "a list has members with elements");
+  return ListBlocks(type.shape[0].elements(), setting.sizes);
+}
+
 std::int64_t bytes_of(const TensorType& type, const Piece& piece) {
   return checked_product(piece.count(), size_of(type.dtype.kind));
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "coconet/type/list.h"
 #include "coconet/type/piece.h"
 #include "coconet/type/tensor_type.h"
 
@@ -27,6 +28,8 @@ using Pieces = std::vector<Bytes>;
 
 // The elements that `rank` holds of a tensor of this type.
 Piece piece_of(const TensorType& type, const Setting& setting, int rank);
+// The members of a list. Requires: type.is_list(), no list of scalars.
+ListBlocks members_of(const TensorType& type, const Setting& setting);
 std::int64_t bytes_of(const TensorType& type, const Piece& piece);
 // Every rank's piece, all bytes zero.
 Pieces zero_pieces(const TensorType& type, const Setting& setting);

@@ -10,7 +10,7 @@
 
 namespace coconet::kernel {
 
-inline constexpr std::uint32_t kAbiVersion = 1;
+inline constexpr std::uint32_t kAbiVersion = 2;
 
 // A rank's progress, in memory that all ranks see. The builtins instead of std::atomic keep
 // generated modules quick to compile.
@@ -42,13 +42,23 @@ struct MatmulCall {
   MatmulType out_type = MatmulType::f32;
 };
 
+// The members of a list and the blocks that they take, one member after the other.
+struct ListTable {
+  std::int64_t members = 0, blocks = 0;
+  const std::int64_t* elements = nullptr;     // by member
+  const std::int64_t* first_block = nullptr;  // by member, and the end
+  const std::int64_t* member_of = nullptr;    // by block
+};
+
 // What one rank's module sees of one call. Owned by the runtime; valid during the call.
 struct Call {
   int rank = 0;  // in the whole job, 0..ranks-1
   int ranks = 1;
   const int* mesh_sizes =
       nullptr;  // one per mesh axis, mesh order; ranks are row-major, last axis fastest
-  const std::int64_t* dims = nullptr;  // bound sizes of the program's dims, in the plan's order
+  // Bound sizes of the program's dims, in the plan's order; of a list's dim, the number of members.
+  const std::int64_t* dims = nullptr;
+  const ListTable* lists = nullptr;  // of the plan's lists, in its order
   const std::int64_t* knobs =
       nullptr;             // run-time arguments of the plan (chunk counts), in the plan's order
   std::uint64_t seed = 0;  // run seed of dropout

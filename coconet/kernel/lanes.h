@@ -119,8 +119,8 @@ COCONET_HD auto fold_ranks(std::int64_t count, Value&& value) {
 
 // Folds the results of blocks in their order, starting at the first. Nothing gives the identity.
 template <class F, class T>
-COCONET_HD T fold_blocks(std::int64_t count, const T* blocks) {
-  return kernel::fold_ranks<F>(count, [blocks](std::int64_t i) { return blocks[i]; });
+COCONET_HD Compute<T> fold_blocks(std::int64_t count, const T* blocks) {
+  return kernel::fold_ranks<F>(count, [blocks](std::int64_t i) { return widen(blocks[i]); });
 }
 
 // A whole tensor of `count` elements: its blocks, folded. element(i) is the element at flat index

@@ -48,6 +48,18 @@ BufferId Plan::parameter(std::string_view name) const {
   return {};
 }
 
+std::vector<Dim> Plan::lists() const {
+  std::vector<Dim> out;
+  for (const Buffer& buffer : buffers) {
+    for (const Dim& dim : buffer.type.shape) {
+      if (!dim.is_packed()) continue;
+      const Dim list = Dim::packed(dim.elements());
+      if (std::find(out.begin(), out.end(), list) == out.end()) out.push_back(list);
+    }
+  }
+  return out;
+}
+
 Plan from_schedule(const Graph& graph, const PlanOptions& options) {
   Plan plan;
   plan.graph = graph;

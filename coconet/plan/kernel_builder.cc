@@ -17,6 +17,7 @@ KernelBuilder::KernelBuilder(Plan& plan, Storage& storage, const NodeSet& region
 
 Level KernelBuilder::level_of(const TensorType& type) const {
   if (type.is_scalar()) return Level::call;
+  if (type.is_scalar_list() && over_list()) return Level::run;
   const Shape& space = kernel_.space.shape;
   const bool one_a_row = type.shape.back().is_one() && !space.empty() && !space.back().is_one();
   return one_a_row && type.rank() == kernel_.space.rank() ? Level::run : Level::element;
@@ -62,7 +63,7 @@ ValueId KernelBuilder::load(NodeId id) {
     return add({Compute{node.op}, {}, node.type.dtype, Level::call, false, id});
   }
   const Level level = level_of(node.type);
-  if (level == Level::run) rows_ = true;
+  if (level == Level::run && !over_list()) rows_ = true;
   if (level == Level::element && node.type.shape != kernel_.space.shape) rows_ = true;
   // While a fold's per-peer value is built, what differs between the ranks that are folded is read
   // from each of them.
@@ -85,11 +86,13 @@ ValueId KernelBuilder::value(NodeId id) {
   const NodeId base = base_of(graph_, id);
   const auto key = std::make_pair(base.index, !fold_axes_.empty());
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
-  const bool here = region_[base.index] && phases_.of[base.index] <= phase_;
+  const Node& node = graph_.node(base);
+  const bool stored = node.type.is_scalar_list() && over_list() && !is_literal(node.op);
+  if (stored && std::holds_alternative<Update>(node.op)) return value(node.inputs[1]);
+  const bool here = region_[base.index] && phases_.of[base.index] <= phase_ && !stored;
   // What an earlier phase computed is loaded, but for what is constant over the call: that is
   // computed again.
-  const bool again =
-      here && phases_.of[base.index] < phase_ && level_of(graph_.node(base).type) != Level::call;
+  const bool again = here && phases_.of[base.index] < phase_ && level_of(node.type) != Level::call;
   const ValueId out = here && !again ? computed(base) : load(base);
   known_[key] = out;
   return out;
@@ -196,15 +199,27 @@ ValueId KernelBuilder::fold_of_blocks(NodeId id) {
   const BufferId blocks = storage_.blocks(id);
   const DType wide = plan_.buffer(blocks).type.dtype;
   const Fold fold = block_facts(node.op).fold;
-  ValueId out = add({FoldBuffer{blocks, fold}, {}, wide, Level::call, false, id});
+  const Level level = level_of(node.type);
+  ValueId out = add({FoldBuffer{blocks, fold}, {}, wide, level, false, id});
   if (std::holds_alternative<Norm>(node.op)) {
     out = compute(PointwiseFn::sqrt, {out}, wide, id);
   } else if (std::get<Reduce>(node.op).fn == ReduceFn::mean) {
     const Shape& shape = graph_.node(node.inputs[0]).type.shape;
-    const ValueId count = add({Count{shape}, {}, wide, Level::call, false, id});
+    const ValueId count = add({Count{shape}, {}, wide, level, false, id});
     out = compute(PointwiseFn::div, {out, count}, wide, id);
   }
   return cast(out, node.type.dtype, id);
+}
+
+// The list is stored by now; not by an update, which may come late, but as what it stores.
+ValueId KernelBuilder::across(NodeId id, const Across& op) {
+  const Node& node = graph_.node(id);
+  NodeId from = base_of(graph_, node.inputs[0]);
+  while (std::holds_alternative<Update>(graph_.node(from).op) && region_[from.index]) {
+    from = base_of(graph_, graph_.node(from).inputs[1]);
+  }
+  const FoldBuffer fold{storage_.buffer(from), op.fold};
+  return add({fold, {}, node.type.dtype, Level::call, false, id});
 }
 
 ValueId KernelBuilder::computed(NodeId id) {
@@ -241,8 +256,10 @@ ValueId KernelBuilder::computed(NodeId id) {
           [&](const LayerNorm&) { return layer_norm(id); },
           [&](const FoldBlocks& op) {
             const BufferId blocks = storage_.buffer(base_of(graph_, node.inputs[0]));
-            return add({FoldBuffer{blocks, op.fold}, {}, node.type.dtype, Level::call, false, id});
+            const Level level = level_of(node.type);
+            return add({FoldBuffer{blocks, op.fold}, {}, node.type.dtype, level, false, id});
           },
+          [&](const Across& op) { return across(id, op); },
           [&](const Update&) { return value(node.inputs[1]); },
           [&](const AllReduce& op) { return fold_peers(id, op.fold, op.axes); },
           [&](const ReduceScatter& op) { return fold_peers(id, op.fold, op.axes); },
@@ -271,6 +288,7 @@ Kernel KernelBuilder::finish() {
                     "a kernel cannot have row reductions or broadcast operands together with a "
                     "tensor-wide reduction; fuse them separately");
   }
+  blocks_ = blocks_ || over_list();
   kernel_.width = rows_ ? RunWidth::row : blocks_ ? RunWidth::block : RunWidth::piece;
   return std::move(kernel_);
 }

@@ -21,7 +21,8 @@ struct Phases {
 class KernelBuilder {
  public:
   // Values of nodes of `region` that belong to `phase` are computed; all others are loaded from
-  // their buffers.
+  // their buffers. So is, over a list, what has one value a member: a kernel over the members has
+  // stored it (region.cc).
   KernelBuilder(Plan& plan, Storage& storage, const NodeSet& region, const Phases& phases,
                 int phase, TensorType space);
 
@@ -46,10 +47,12 @@ class KernelBuilder {
   ValueId stack(NodeId id);
   ValueId row_reduce(NodeId id, const Reduce& reduce);
   ValueId fold_of_blocks(NodeId id);
+  ValueId across(NodeId id, const Across& op);
   ValueId computed(NodeId id);
   ValueId mean_of_run(ValueId value, DType dtype, const Dim& columns, NodeId origin);
   Level level_of(const TensorType& type) const;
   bool differs_among_peers(const Op& op) const;
+  bool over_list() const { return kernel_.space.is_list() && !kernel_.space.is_scalar_list(); }
   const Statement& at(ValueId id) const { return kernel_.statements[id.index]; }
 
   Plan& plan_;

@@ -69,11 +69,13 @@ struct Compute {
 struct ReduceRun {
   Fold fold = Fold::sum;
 };
-// The number of elements of a tensor of this shape, as a value of the statement's dtype.
+// The number of elements of a tensor of this shape, as a value of the statement's dtype; one an
+// element of a list of scalars: of the members of the packed list that `shape` is.
 struct Count {
   Shape shape;
 };
-// The fold in order of a whole replicated vector of block sums.
+// The fold in order of a whole replicated vector, of block sums or a list of scalars; one an
+// element of a list of scalars: of the blocks of that member.
 struct FoldBuffer {
   BufferId buffer;
   Fold fold = Fold::sum;
@@ -105,7 +107,8 @@ struct Store {
 AxisList reach_of(const Store& store);
 
 // What ends a run: only the piece; the row (last dim); the block of kBlock elements of the global
-// flat index.
+// flat index. A kernel over a list goes by blocks, each of one member: a list of scalars is loaded
+// once a run, at the member, and a reduction along the run takes the member's elements alone.
 enum class RunWidth { piece, row, block };
 
 // Statements in order, performed for every element of the space.
@@ -180,6 +183,9 @@ struct Plan {
 
   const Buffer& buffer(BufferId id) const { return buffers.at(id.index); }
   const Launch& launch(LaunchId id) const { return launches.at(id.index); }
+  // The packed dims of its lists, each once, in the order of the buffers: a call has a table of
+  // each (kernel/list.h).
+  std::vector<Dim> lists() const;
   // The storage of an Input by name; invalid if there is none.
   BufferId parameter(std::string_view name) const;
 };

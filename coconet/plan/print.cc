@@ -170,7 +170,9 @@ class Printer {
             },
             [&](const Count& count) { return "count " + text_of(count.shape); },
             [&](const FoldBuffer& fold) {
-              return "fold " + std::string(name_of(fold.fold)) + " of " + name(fold.buffer);
+              const bool member = statement.level == Level::element;
+              return "fold " + std::string(name_of(fold.fold)) + " of " + name(fold.buffer) +
+                     (member ? " of the member" : "");
             },
         },
         statement.action);

@@ -24,8 +24,10 @@ Phases phases_of(const Graph& graph, const Member& member) {
       phase = std::max({phase, phases.of[base.index], phases.of[input.index]});
     }
     bool folds_here = is_tensor_wide(node.op);
-    if (std::holds_alternative<FoldBlocks>(node.op)) {
-      folds_here = phases.of[node.inputs[0].index] >= 0;
+    const bool folds_buffer =
+        std::holds_alternative<FoldBlocks>(node.op) || std::holds_alternative<Across>(node.op);
+    if (folds_buffer) {
+      folds_here = phases.of[base_of(graph, node.inputs[0]).index] >= 0;
     }
     phases.of[id.index] = phase + (folds_here ? 1 : 0);
     phases.count = std::max(phases.count, phases.of[id.index] + 1);
@@ -69,17 +71,33 @@ class RegionLowering {
                                      [&](NodeId id) { return is_view(graph_.node(id).op); });
     if (nothing) return;
     const TensorType space = space_of_member();
+    const TensorType* members = space.is_list() && !space.is_scalar_list() ? by_member() : nullptr;
+    has_members_ = members != nullptr;
     for (int phase = 0; phase < phases_.count; ++phase) {
-      KernelBuilder builder(plan_, storage_, region_, phases_, phase, space);
-      for (NodeId id : member_.nodes) add_stores(builder, id, phase);
-      if (builder.empty()) continue;
       const std::string suffix =
           phases_.count > 1 ? " phase " + std::to_string(phase + 1) : std::string();
-      append(builder.finish(), name() + suffix);
+      if (members) lower_phase(phase, *members, suffix + " by member");
+      lower_phase(phase, space, suffix);
     }
   }
 
  private:
+  void lower_phase(int phase, const TensorType& space, const std::string& suffix) {
+    KernelBuilder builder(plan_, storage_, region_, phases_, phase, space);
+    for (NodeId id : member_.nodes) add_stores(builder, id, phase);
+    if (!builder.empty()) append(builder.finish(), name() + suffix);
+  }
+
+  // What has one value a member of a list gets a kernel over the members, before that over the
+  // list, which loads it: its type, if the member has such.
+  const TensorType* by_member() const {
+    for (NodeId id : member_.nodes) {
+      const Node& node = graph_.node(id);
+      if (node.type.is_scalar_list() && !is_view(node.op)) return &node.type;
+    }
+    return nullptr;
+  }
+
   std::string name() const {
     if (member_.fused.valid()) return graph_.group(member_.fused).name;
     return graph_.label(member_.nodes.front());
@@ -130,6 +148,7 @@ class RegionLowering {
   // Rank first, then dims that are not a literal 1: keeps a row's results from being the space.
   static std::pair<int, int> rank_of(const TensorType& type) {
     int wide = 0;
+    if (type.is_scalar_list()) return {type.rank(), 0};
     for (const Dim& dim : type.shape) wide += dim.is_one() ? 0 : 1;
     return {type.rank(), wide};
   }
@@ -157,6 +176,14 @@ class RegionLowering {
     return false;
   }
 
+  // By the kernel over a list, or by an across.
+  bool read_beyond_members(NodeId id) const {
+    return std::any_of(readers_[id.index].begin(), readers_[id.index].end(), [&](NodeId reader) {
+      if (is_view(graph_.node(reader).op)) return read_beyond_members(reader);
+      return region_[reader.index] && !graph_.node(reader).type.is_scalar_list();
+    });
+  }
+
   int computing_phase(NodeId id) const { return phase_of_reads(graph_, phases_, id); }
 
   bool stored_by_update(NodeId id) const {
@@ -169,10 +196,12 @@ class RegionLowering {
 
   void add_stores(KernelBuilder& builder, NodeId id, int phase) {
     const Node& node = graph_.node(id);
-    if (is_tensor_wide(node.op) && computing_phase(id) == phase) {
+    const bool members = has_members_ && builder.space().is_scalar_list();
+    if (is_tensor_wide(node.op) && computing_phase(id) == phase && !members) {
       builder.store(builder.block_sum(id), storage_.blocks(id));
     }
     if (phases_.of[id.index] != phase || is_view(node.op)) return;
+    if (has_members_ && node.type.is_scalar_list() != members) return;
     if (std::holds_alternative<Update>(node.op)) return;  // its value stores it
     if (const auto* gather = std::get_if<AllGather>(&node.op)) {
       const NodeId from = node.inputs[0];
@@ -192,7 +221,7 @@ class RegionLowering {
       return;
     }
     if (!read_outside(id) && !read_in_later_phase(id) && !stored_by_update(id) &&
-        !options_.keep_values) {
+        !options_.keep_values && !(members && read_beyond_members(id))) {
       return;
     }
     if (std::holds_alternative<BlockReduce>(node.op)) {
@@ -236,6 +265,7 @@ class RegionLowering {
   std::vector<std::vector<NodeId>> readers_;
   Phases phases_;
   const LoweringOptions& options_;
+  bool has_members_ = false;  // see by_member
 };
 
 // The buffer of a value that a launch reads whole: views and constants are copied out first.

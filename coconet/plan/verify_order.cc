@@ -139,12 +139,14 @@ class OrderVerifier {
     }
   }
 
-  // Calls touch(coordinates) for each place that a value of this level has in the visit.
+  // Calls touch(coordinates) for each place that a value of this level has in the visit, in a
+  // buffer of this type.
   template <class Touch>
-  static void for_each_place(const Visit& visit, Level level, const Touch& touch) {
+  static void for_each_place(const Visit& visit, const Kernel& kernel, Level level,
+                             const TensorType& type, const Touch& touch) {
     if (level == Level::call && !visit.away) touch(Coordinates{});
     if (level == Level::run) {
-      for (const Run& run : visit.runs) touch(run.at);
+      for (const Run& run : visit.runs) touch(place_of(run, type, kernel));
     }
     if (level == Level::element) {
       for (const Coordinates& at : visit.elements) touch(at);
@@ -165,16 +167,18 @@ class OrderVerifier {
       if (const auto* blocks = std::get_if<FoldBuffer>(&s.action)) read_all(blocks->buffer, rank);
       const Load* load = std::get_if<Load>(&s.action);
       if (!load) continue;
+      const TensorType& type = plan_.buffer(load->buffer).type;
       for (int owner : owners(rank, s.per_peer, fold)) {
-        for_each_place(visit, s.level, [&](const Coordinates& at) {
+        for_each_place(visit, kernel, s.level, type, [&](const Coordinates& at) {
           read(load->buffer, owner, place(load->buffer, owner, s.level, at));
         });
       }
     }
     for (const Store& store : kernel.stores) {
       const Level level = kernel.statements[store.value.index].level;
+      const TensorType& type = plan_.buffer(store.buffer).type;
       for (int owner : written_by(rank, store)) {
-        for_each_place(visit, level, [&](const Coordinates& at) {
+        for_each_place(visit, kernel, level, type, [&](const Coordinates& at) {
           write(store.buffer, owner, place(store.buffer, owner, level, at));
         });
       }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "coconet/type/list.h"
+
 namespace coconet::plan {
 namespace {
 
@@ -70,7 +72,8 @@ void find_rows(const BoundPlan& bound, const Kernel& kernel, const Turn& turn, i
 }
 
 // Blocks are of the flat index of the piece that the axes before a flat slice leave.
-void find_blocks(const Piece& piece, const std::vector<std::int64_t>& held, Visit& out) {
+void find_blocks(const BoundPlan& bound, const Kernel& kernel, const Piece& piece,
+                 const std::vector<std::int64_t>& held, Visit& out) {
   std::int64_t begin = 0;
   for (const Piece::Group& group : piece.groups()) {
     if (group.whole()) continue;
@@ -78,13 +81,25 @@ void find_blocks(const Piece& piece, const std::vector<std::int64_t>& held, Visi
     begin = group.begin;
   }
   for (std::size_t i = 0; i < held.size(); ++i) {
-    const Coordinates block = {(begin + held[i]) / kBlock};
+    const bool vector = piece.sizes().size() == 1;
+    const Coordinates block = {(vector ? piece.global(held[i]) : begin + held[i]) / kBlock};
     if (out.runs.empty() || out.runs.back().at != block) out.runs.push_back({i, i, block});
     out.runs.back().end = i + 1;
+  }
+  if (!kernel.space.is_list()) return;
+  const ListBlocks list(kernel.space.shape[0].elements(), bound.sizes);
+  for (Run& run : out.runs) {
+    run.member = list.member_of(run.at[0]);
+    run.valid = list.valid(run.at[0]);
   }
 }
 
 }  // namespace
+
+Coordinates place_of(const Run& run, const TensorType& buffer, const Kernel& kernel) {
+  const bool member = buffer.is_scalar_list() && kernel.space.is_list();
+  return member ? Coordinates{run.member} : run.at;
+}
 
 Coordinates coordinates_of(const std::vector<std::int64_t>& sizes, std::int64_t flat) {
   Coordinates out(sizes.size());
@@ -141,7 +156,7 @@ Visit visit_of(const BoundPlan& bound, const Kernel& kernel, const Turn& turn, i
   }
   switch (kernel.width) {
     case RunWidth::row: find_rows(bound, kernel, turn, rank, piece, out); break;
-    case RunWidth::block: find_blocks(piece, held, out); break;
+    case RunWidth::block: find_blocks(bound, kernel, piece, held, out); break;
     case RunWidth::piece:
       if (!held.empty()) out.runs.push_back({0, out.elements.size(), {}});
       break;

@@ -15,7 +15,7 @@ Coordinates coordinates_of(const std::vector<std::int64_t>& sizes, std::int64_t 
 // The held element of `piece` at coordinates of a tensor of as many or more dims, right-aligned,
 // dims of size 1 taken at 0; -1 if the piece does not hold it.
 std::int64_t held_at(const Piece& piece, const Coordinates& at);
-// As above, for the row-major index in a tensor of these sizes.
+// As held_at, for the row-major index in a tensor of these sizes.
 std::int64_t flat_at(const std::vector<std::int64_t>& sizes, const Coordinates& at);
 
 // Visited elements [begin, end) of Visit::elements. `at`: where what is one a run stands: the
@@ -23,7 +23,12 @@ std::int64_t flat_at(const std::vector<std::int64_t>& sizes, const Coordinates& 
 struct Run {
   std::size_t begin = 0, end = 0;
   Coordinates at;
+  // Of a block of a list: its member, and how many of its elements are the member's.
+  std::int64_t member = -1, valid = 0;
 };
+
+// Where a buffer of this type has what is one a run: of a list of scalars, the run's member.
+Coordinates place_of(const Run& run, const TensorType& buffer, const Kernel& kernel);
 
 struct Visit {
   // Coordinates of the visited elements in the space's global tensor, ascending by flat index.

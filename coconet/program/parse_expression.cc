@@ -113,10 +113,11 @@ ExprId Parser::atom() {
     return add({.kind = ExprKind::boolean, .place = place, .text = text});
   }
   if (token.kind != TokenKind::name || is_reserved(token.text) || cursor_.at_item()) {
-    cursor_.fail(cursor_.missing_place(),
-                 "found " + Cursor::shown(token) +
-                     " where an expression is needed: a number, a name, a call or a parenthesis" +
-                     (token.is("[") ? "; lists of tensors are not supported in this version" : ""));
+    cursor_.fail(
+        cursor_.missing_place(),
+        "found " + Cursor::shown(token) +
+            " where an expression is needed: a number, a name, a call or a parenthesis" +
+            (token.is("[") ? "; a list of tensors is one input, as `g: f32[N_i] list`" : ""));
   }
   const Word name = cursor_.expect_name("the name of a value or a function");
   if (cursor_.is("(")) return call(name);

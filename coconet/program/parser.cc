@@ -213,11 +213,13 @@ TypeExpr Parser::type() {
   TypeExpr out;
   out.dtype = cursor_.expect_name("a dtype");
   out.dims = bracketed_dims();
-  if (cursor_.is("list")) {
-    throw UserError(ErrorKind::unsupported,
-                    "lists of tensors are not supported in this version; declare the tensors one "
-                    "by one",
-                    cursor_.where(cursor_.peek().place));
+  // What a comma is missing before may be an input called list.
+  if (!cursor_.peek(1).is(":") && cursor_.accept("list")) {
+    out.list = true;
+    if (cursor_.accept("(")) {
+      out.index = cursor_.expect_name("the index of a list");
+      cursor_.expect(")", "after the index of a list");
+    }
   }
   for (;;) {
     // What a comma is missing before is the next input, not a placement.

@@ -93,11 +93,11 @@ Layout Program::layout_of(const Placements& placements, const Where& where) cons
 }
 
 Tensor Program::add_input(InputKind kind, const std::string& name, const DType& dtype,
-                          const Shape& shape, const Placements& placements,
+                          const InputShape& shape, const Placements& placements,
                           std::optional<double> default_value, const Where& where) {
   need_free(name, where);
   if (!assembler_) assembler_ = std::make_shared<Assembler>(header_);
-  Input input{kind, {dtype, shape, {}}, {}};
+  Input input{kind, {dtype, shape.dims, {}}, {}};
   if (default_value) {
     const bool whole =
         std::trunc(*default_value) == *default_value && std::fabs(*default_value) < 1e18;
@@ -106,7 +106,7 @@ Tensor Program::add_input(InputKind kind, const std::string& name, const DType& 
                                    : LiteralValue(*default_value);
     input.default_value = default_of(value, dtype, where);
   }
-  for (const Dim& dim : shape) {
+  for (const Dim& dim : shape.dims) {
     for (const std::string& used : dim.names()) {
       const bool known = has(header_.dims, used) || header_.mesh.axis(used);
       if (!known) refuse("`" + used + "` is not a dim of this program", where);
@@ -115,6 +115,7 @@ Tensor Program::add_input(InputKind kind, const std::string& name, const DType& 
   }
   try {
     input.type.layout = layout_of(placements, where);
+    if (shape.list) input.type = list_of(dtype, shape.dims, input.type.layout, shape.index);
   } catch (const UserError& error) {
     throw error.at(where);
   }
@@ -123,12 +124,12 @@ Tensor Program::add_input(InputKind kind, const std::string& name, const DType& 
   return Tensor(assembler_, id, name);
 }
 
-Tensor Program::input(const std::string& name, const DType& dtype, const Shape& shape,
+Tensor Program::input(const std::string& name, const DType& dtype, const InputShape& shape,
                       const Placements& placements, At at) {
   return add_input(InputKind::tensor, name, dtype, shape, placements, {}, where_of(at));
 }
 
-Tensor Program::state(const std::string& name, const DType& dtype, const Shape& shape,
+Tensor Program::state(const std::string& name, const DType& dtype, const InputShape& shape,
                       const Placements& placements, At at) {
   return add_input(InputKind::state, name, dtype, shape, placements, {}, where_of(at));
 }

@@ -49,6 +49,23 @@ struct Placements {
   Placements(std::initializer_list<Placed> placed) : list(placed) {}  // NOLINT: converts
 };
 
+// What an input has: dims or, as list({N_i}), a list of members that have them. `index`: of a list
+// of scalars, list({}, "j").
+struct InputShape {
+  Shape dims;
+  bool list = false;
+  std::string index = {};
+  InputShape() = default;
+  InputShape(Shape dims) : dims(std::move(dims)) {}            // NOLINT: converts
+  InputShape(std::initializer_list<Dim> dims) : dims(dims) {}  // NOLINT: converts
+};
+inline InputShape list(const Shape& member, std::string index = "") {
+  InputShape out(member);
+  out.list = true;
+  out.index = std::move(index);
+  return out;
+}
+
 // Not copyable: tensors refer to it. All names follow the text form's rules.
 class Program {
  public:
@@ -62,9 +79,9 @@ class Program {
   Dim dim(const std::string& name, At at = At::current());
   DType dtype(const std::string& name, const DType& value, At at = At::current());
 
-  Tensor input(const std::string& name, const DType& dtype, const Shape& shape,
+  Tensor input(const std::string& name, const DType& dtype, const InputShape& shape,
                const Placements& placements = {}, At at = At::current());
-  Tensor state(const std::string& name, const DType& dtype, const Shape& shape,
+  Tensor state(const std::string& name, const DType& dtype, const InputShape& shape,
                const Placements& placements = {}, At at = At::current());
   Tensor scalar(const std::string& name, const DType& dtype,
                 std::optional<double> default_value = std::nullopt, At at = At::current());
@@ -82,9 +99,9 @@ class Program {
   Graph graph() const;
 
  private:
-  Tensor add_input(InputKind kind, const std::string& name, const DType& dtype, const Shape& shape,
-                   const Placements& placements, std::optional<double> default_value,
-                   const Where& where);
+  Tensor add_input(InputKind kind, const std::string& name, const DType& dtype,
+                   const InputShape& shape, const Placements& placements,
+                   std::optional<double> default_value, const Where& where);
   Layout layout_of(const Placements& placements, const Where& where) const;
   void need_free(const std::string& name, const Where& where) const;
 

@@ -126,6 +126,7 @@ TensorType TypeReader::type(const syntax::TypeExpr& type) const {
   try {
     for (const syntax::DimExpr& d : type.dims) out.shape.push_back(dim(d));
     out.layout = layout(type.placed);
+    if (type.list) out = list_of(out.dtype, out.shape, out.layout, type.index.text);
     validate(out, mesh());
   } catch (const UserError& error) {
     throw error.at(where(type.place));

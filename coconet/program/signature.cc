@@ -73,6 +73,7 @@ Op make_matmul(Attributes a) { return Matmul{dtype_or_none(a[0])}; }
 Op make_norm(Attributes a) { return Norm{dtype_or_none(a[0])}; }
 Op make_layer_norm(Attributes) { return LayerNorm{}; }
 Op make_fold(Attributes a) { return FoldBlocks{fold_in(a[0])}; }
+Op make_across(Attributes a) { return Across{fold_in(a[0])}; }
 Op make_update(Attributes) { return Update{}; }
 Op make_all_reduce(Attributes a) { return AllReduce{fold_in(a[0]), {}}; }
 Op make_reduce_scatter(Attributes a) {
@@ -128,6 +129,7 @@ const auto& signatures() {
       Signature{"matmul", kMatmul, false, make_matmul},
       Signature{"norm", kNorm, false, make_norm},
       Signature{"layer_norm", kLayerNorm, false, make_layer_norm},
+      Signature{"across", kXFold, false, make_across},
       Signature{"update", kUpdate, false, make_update},
       Signature{"all_reduce", kXFold, true, make_all_reduce},
       Signature{"reduce_scatter", kXFoldSlice, true, make_reduce_scatter},
@@ -165,7 +167,6 @@ constexpr std::array kAbsent = {
     Absent{"reshape", "declare the input with the shape in which it is used"},
     Absent{"concat", "declare one input for the whole"},
     Absent{"narrow", "declare one input for the part"},
-    Absent{"across", "write one operation for each tensor"},
 };
 
 }  // namespace

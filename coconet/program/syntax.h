@@ -57,6 +57,7 @@ struct TypeExpr {
   Word dtype;
   std::vector<DimExpr> dims;
   bool list = false;
+  Word index;  // of `list(j)`; no text where it is not written
   std::vector<PlaceExpr> placed;
   Place place;
 };

@@ -158,6 +158,8 @@ Tensor layer_norm(const Operand& x, const Operand& gamma, const Operand& beta, c
   return Operand::call("layer_norm", {x, gamma, beta, eps});
 }
 
+Tensor across(const Operand& x, Fold fold) { return Operand::call("across", {x, fold}); }
+
 Tensor update(const Operand& storage, const Operand& value) {
   return Operand::call("update", {storage, value});
 }

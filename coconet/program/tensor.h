@@ -144,6 +144,8 @@ Tensor prod(const Operand& x, const Over& over = Over());
 Tensor mean(const Operand& x, const Over& over = Over());
 Tensor norm(const Operand& x, std::optional<DType> out = std::nullopt);
 Tensor layer_norm(const Operand& x, const Operand& gamma, const Operand& beta, const Operand& eps);
+// Of a list of scalars: their fold, in list order.
+Tensor across(const Operand& x, Fold fold);
 
 Tensor update(const Operand& storage, const Operand& value);
 

@@ -33,6 +33,7 @@ void run_call(Communicator& communicator, const kernel::Module& module,
   kernel::Call call = communicator.enter_call(module.plan_hash, arguments.inputs_hash);
   call.mesh_sizes = arguments.mesh_sizes.data();
   call.dims = arguments.dims.data();
+  call.lists = arguments.lists.data();
   call.knobs = arguments.knobs.data();
   call.seed = arguments.seed;
   call.address = arguments.address.data();

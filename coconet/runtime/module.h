@@ -29,6 +29,7 @@ class LoadedModule {
 struct CallArguments {
   std::span<const int> mesh_sizes;
   std::span<const std::int64_t> dims;
+  std::span<const kernel::ListTable> lists = {};
   std::span<const std::int64_t> knobs;
   std::uint64_t seed = 0;
   std::uint64_t inputs_hash = 0;

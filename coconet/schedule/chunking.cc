@@ -76,6 +76,7 @@ class Chunker {
             [&](const Norm&) { set(false); },
             [&](const BlockReduce&) { set(false); },
             [&](const FoldBlocks&) { set(false); },
+            [&](const Across&) { set(false); },
             [&](const ReduceScatter& op) { refusal = place_collective(id, op.slice); },
             [&](const AllGather& op) { refusal = place_gather(id, op.axes); },
             [&](const Shard& op) { refusal = place_shard(id, op.slice); },

@@ -235,7 +235,8 @@ class Members {
     if (std::holds_alternative<AllGather>(node.op) || ends(id)) return refuse_end(id, space);
     if (auto refusal = refuse_operation(id, space)) return refusal;
     if (std::holds_alternative<BlockReduce>(node.op)) return std::nullopt;
-    if (space.is_same(node.type) || space.is_row(node.type) || node.type.is_scalar()) {
+    if (space.is_same(node.type) || space.is_row(node.type) || node.type.is_scalar() ||
+        space.is_of_members(node.type)) {
       return std::nullopt;
     }
     if (space.is_broadcast(node.type) && read_outside(id).empty()) return std::nullopt;
@@ -262,7 +263,8 @@ class Members {
                          ", which is not in the group; add it",
                      id};
     }
-    if (ends(value) || space.is_same(graph_.node(value).type)) {
+    const TensorType& type = graph_.node(value).type;
+    if (ends(value) || space.is_same(type) || space.is_of_members(type)) {
       return std::nullopt;
     }
     return other_space(value, space);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "coconet/type/list.h"
+
 namespace coconet {
 
 std::string Space::text() const {
@@ -43,6 +45,11 @@ bool Space::is_broadcast(const TensorType& type) const {
   return true;
 }
 
+bool Space::is_of_members(const TensorType& type) const {
+  return type.is_scalar_list() && type_.is_list() &&
+         list_index(type.shape[0]) == list_index(type_.shape[0]);
+}
+
 bool Space::note_rows(int first) {
   if (rows_end_ && *rows_end_ != first) return false;
   rows_end_ = first;
@@ -53,6 +60,7 @@ std::optional<TensorType> largest_type(const Graph& graph, const NodeSet& set) {
   const auto size = [](const TensorType& type) {
     const auto ones = std::count_if(type.shape.begin(), type.shape.end(),
                                     [](const Dim& dim) { return dim.is_one(); });
+    if (type.is_scalar_list()) return std::pair<long, long>(type.rank(), 0);
     return std::pair<long, long>(type.rank(), type.rank() - ones);
   };
   std::optional<TensorType> best;

@@ -20,6 +20,8 @@ class Space {
   bool is_same(const TensorType& type) const;
   // One element a row, placed alike: [B,S,1].
   bool is_row(const TensorType& type) const;
+  // A list of scalars, one for each member of the list that the space is.
+  bool is_of_members(const TensorType& type) const;
   // A scalar, or what is broadcast to the space: replicated, or sliced as the space is where they
   // align from the right.
   bool is_broadcast(const TensorType& type) const;

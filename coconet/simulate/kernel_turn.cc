@@ -5,6 +5,7 @@
 
 #include "coconet/base/error.h"
 #include "coconet/kernel/dropout.h"
+#include "coconet/type/list.h"
 
 namespace coconet::simulate {
 
@@ -42,9 +43,9 @@ void KernelTurn::cut_into_segments() {
     const std::size_t length = run.end - run.begin;
     const std::size_t stretch = std::max(kStretch, (length + kSteps - 1) / kSteps);
     for (std::size_t begin = run.begin; !whole_runs && begin < run.end; begin += stretch) {
-      segments_.push_back({begin, std::min(run.end, begin + stretch), run.at});
+      segments_.push_back({begin, std::min(run.end, begin + stretch), run});
     }
-    if (whole_runs) segments_.push_back({run.begin, run.end, run.at});
+    if (whole_runs) segments_.push_back({run.begin, run.end, run});
   }
 }
 
@@ -95,12 +96,11 @@ void KernelTurn::store_values(Level from, Level to) {
     if (store.all) owners = bound_.mesh.group(rank_, *store.all);
     if (store.to) owners = plan::receivers(bound_, *store.to, rank_);
     for (int owner : owners) {
-      const Piece& piece = context_.memory.piece(store.buffer, owner);
       const bool zeros = store.to && owner == rank_ && !receives(*store.to);
       for (std::size_t i = 0; i < count_of(level); ++i) {
         ScalarValue stored = value(store.value, i);
         if (zeros) stored = interp::cast(interp::scalar(0.0), stored.kind);
-        const std::int64_t at = place(level, i, piece);
+        const std::int64_t at = place(level, i, store.buffer, owner);
         if (store.held && at < 0) continue;
         context_.memory.write(actor_, store.buffer, owner, at, stored);
       }
@@ -116,10 +116,12 @@ const ScalarValue& KernelTurn::value(plan::ValueId id, std::size_t i) const {
   return values_[id.index].at(statement(id.index).level == Level::element ? i : 0);
 }
 
-std::int64_t KernelTurn::place(Level level, std::size_t i, const Piece& piece) const {
+std::int64_t KernelTurn::place(Level level, std::size_t i, plan::BufferId buffer, int owner) const {
+  const Piece& piece = context_.memory.piece(buffer, owner);
+  const TensorType& type = bound_.plan->buffer(buffer).type;
   switch (level) {
     case Level::call: return 0;
-    case Level::run: return plan::held_at(piece, segment_.at);
+    case Level::run: return plan::held_at(piece, plan::place_of(segment_.run, type, kernel_));
     case Level::element: return plan::held_at(piece, visit_.elements[segment_.begin + i]);
   }
   throw InternalError("a Level outside its enumerators");
@@ -129,7 +131,7 @@ std::int64_t KernelTurn::flat(Level level, std::size_t i, NodeId node) const {
   if (level == Level::call) return 0;
   const auto sizes = coconet::bind(bound_.plan->graph.node(node).type.shape, bound_.sizes);
   return plan::flat_at(sizes,
-                       level == Level::run ? segment_.at : visit_.elements[segment_.begin + i]);
+                       level == Level::run ? segment_.run.at : visit_.elements[segment_.begin + i]);
 }
 
 void KernelTurn::evaluate(int index, int peer) {
@@ -141,11 +143,8 @@ void KernelTurn::evaluate(int index, int peer) {
           [&](const plan::FoldPeers& fold) { fold_peers(index, fold); },
           [&](const plan::Compute& compute) { this->compute(index, compute, peer); },
           [&](const plan::ReduceRun& reduce) { values_[index][0] = fold_run(s, reduce.fold); },
-          [&](const plan::Count& count) {
-            const std::int64_t elements = product_of(count.shape).bind(bound_.sizes);
-            values_[index][0] = interp::cast(interp::scalar(elements), s.dtype.kind);
-          },
-          [&](const plan::FoldBuffer& fold) { values_[index][0] = fold_buffer(s, fold); },
+          [&](const plan::Count& count) { this->count(index, count); },
+          [&](const plan::FoldBuffer& fold) { fold_buffer(index, fold); },
       },
       s.action);
   for (const ScalarValue& value : values_[index]) {
@@ -157,9 +156,9 @@ void KernelTurn::load(int index, plan::BufferId buffer, int peer) {
   const plan::Statement& s = statement(index);
   check(!s.per_peer || peer != kNoPeer, "a per-peer load is inside a fold");
   const int owner = s.per_peer ? peer : rank_;
-  const Piece& piece = context_.memory.piece(buffer, owner);
   for (std::size_t i = 0; i < values_[index].size(); ++i) {
-    values_[index][i] = context_.memory.read(actor_, buffer, owner, place(s.level, i, piece));
+    values_[index][i] =
+        context_.memory.read(actor_, buffer, owner, place(s.level, i, buffer, owner));
   }
 }
 
@@ -269,7 +268,9 @@ void KernelTurn::drop_out(int index, const Dropout& op, int peer) {
 ScalarValue KernelTurn::fold_run(const plan::Statement& s, Fold fold) const {
   std::array<ScalarValue, kLanes> lanes;
   lanes.fill(interp::identity(fold, s.dtype.kind));
-  for (std::size_t i = 0; i < segment_.size(); ++i) {
+  const bool list = segment_.run.member >= 0;
+  const std::size_t count = list ? static_cast<std::size_t>(segment_.run.valid) : segment_.size();
+  for (std::size_t i = 0; i < count; ++i) {
     ScalarValue& lane = lanes[i % kLanes];
     lane = interp::fold_step(fold, lane, value(s.inputs.at(0), i));
   }
@@ -278,16 +279,47 @@ ScalarValue KernelTurn::fold_run(const plan::Statement& s, Fold fold) const {
   return total;
 }
 
-ScalarValue KernelTurn::fold_buffer(const plan::Statement& s, const plan::FoldBuffer& fold) const {
+ScalarValue KernelTurn::fold_part(const plan::Statement& s, const plan::FoldBuffer& fold,
+                                  std::int64_t begin, std::int64_t end) const {
   const DTypeKind wide = accumulator_of(s.dtype.kind);
-  const std::int64_t count = context_.memory.piece(fold.buffer, rank_).count();
   ScalarValue total = interp::identity(fold.fold, wide);
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (std::int64_t i = begin; i < end; ++i) {
     const ScalarValue next =
         interp::cast(context_.memory.read(actor_, fold.buffer, rank_, i), wide);
-    total = i == 0 ? next : interp::fold_step(fold.fold, total, next);
+    total = i == begin ? next : interp::fold_step(fold.fold, total, next);
   }
   return interp::cast(total, s.dtype.kind);
+}
+
+void KernelTurn::fold_buffer(int index, const plan::FoldBuffer& fold) {
+  const plan::Statement& s = statement(index);
+  if (s.level == Level::call) {
+    const std::int64_t count = context_.memory.piece(fold.buffer, rank_).count();
+    values_[index][0] = fold_part(s, fold, 0, count);
+    return;
+  }
+  const Dim& blocks = bound_.plan->buffer(fold.buffer).type.shape[0];
+  const ListBlocks list(blocks.elements(), bound_.sizes);
+  for (std::size_t i = 0; i < values_[index].size(); ++i) {
+    const std::int64_t member = visit_.elements[segment_.begin + i][0];
+    values_[index][i] =
+        fold_part(s, fold, list.first_block()[member], list.first_block()[member + 1]);
+  }
+}
+
+void KernelTurn::count(int index, const plan::Count& count) {
+  const plan::Statement& s = statement(index);
+  const auto value = [&](std::int64_t elements) {
+    return interp::cast(interp::scalar(elements), s.dtype.kind);
+  };
+  if (s.level == Level::call) {
+    values_[index][0] = value(product_of(count.shape).bind(bound_.sizes));
+    return;
+  }
+  const ListBlocks list(count.shape[0].elements(), bound_.sizes);
+  for (std::size_t i = 0; i < values_[index].size(); ++i) {
+    values_[index][i] = value(list.elements()[visit_.elements[segment_.begin + i][0]]);
+  }
 }
 
 }  // namespace coconet::simulate

@@ -17,10 +17,10 @@ class KernelTurn : public TurnWork {
  private:
   static constexpr int kNoPeer = -1;
 
-  // Elements [begin, end) of the visit, of the run that `at` places.
+  // Elements [begin, end) of the visit, a part of `run`.
   struct Segment {
     std::size_t begin = 0, end = 0;
-    plan::Coordinates at;
+    plan::Run run;
     std::size_t size() const { return end - begin; }
   };
 
@@ -39,8 +39,11 @@ class KernelTurn : public TurnWork {
   void compute(int index, const plan::Compute& compute, int peer);
   void drop_out(int index, const Dropout& op, int peer);
   interp::ScalarValue fold_run(const plan::Statement& statement, Fold fold) const;
-  interp::ScalarValue fold_buffer(const plan::Statement& statement,
-                                  const plan::FoldBuffer& fold) const;
+  void fold_buffer(int index, const plan::FoldBuffer& fold);
+  // Of elements [begin, end) of this rank's buffer.
+  interp::ScalarValue fold_part(const plan::Statement& statement, const plan::FoldBuffer& fold,
+                                std::int64_t begin, std::int64_t end) const;
+  void count(int index, const plan::Count& count);
   interp::ScalarValue partial(const AsPartial& op, const interp::ScalarValue& value,
                               int rank) const;
 
@@ -48,7 +51,7 @@ class KernelTurn : public TurnWork {
     return level == plan::Level::element ? segment_.size() : 1;
   }
   const interp::ScalarValue& value(plan::ValueId id, std::size_t i) const;
-  std::int64_t place(plan::Level level, std::size_t i, const Piece& piece) const;
+  std::int64_t place(plan::Level level, std::size_t i, plan::BufferId buffer, int owner) const;
   // The row-major index of the visited element, run or call in the tensor of a graph node.
   std::int64_t flat(plan::Level level, std::size_t i, NodeId node) const;
   // The per-peer statements that a fold needs, ascending.

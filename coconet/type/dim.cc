@@ -3,8 +3,25 @@
 #include <algorithm>
 
 #include "coconet/base/error.h"
+#include "coconet/type/list.h"
 
 namespace coconet {
+
+std::int64_t Sizes::members(const std::string& index) const {
+  const std::pair<const std::string, std::vector<std::int64_t>>* first = nullptr;
+  for (const auto& list : lists) {
+    if (list_index(list.first) != index) continue;
+    if (!first) first = &list;
+    if (list.second.size() == first->second.size()) continue;
+    throw UserError(ErrorKind::data, "lists over " + index + " have one number of members; found " +
+                                         std::to_string(first->second.size()) + " sizes of " +
+                                         first->first + " and " +
+                                         std::to_string(list.second.size()) + " of " + list.first);
+  }
+  if (first) return static_cast<std::int64_t>(first->second.size());
+  throw UserError(ErrorKind::data, "no dim of index " + index + " has its sizes; give --dim N_" +
+                                       index + "=SIZE,SIZE,... or an input file that has the list");
+}
 
 Dim::Dim(std::int64_t literal) : coefficient_(literal) {
   check(literal >= 0, "a dim is not negative");
@@ -23,10 +40,31 @@ Dim Dim::blocks(const Dim& elements) {
   return dim;
 }
 
+Dim Dim::packed(const Dim& elements) {
+  check(!elements.blocks_ && elements.list_ == List::none, "members have elements");
+  Dim dim = elements;
+  dim.list_ = List::packed;
+  return dim;
+}
+
+Dim Dim::members(std::string index) {
+  Dim dim = named(std::move(index));
+  dim.list_ = List::members;
+  return dim;
+}
+
+Dim Dim::elements() const {
+  Dim dim = *this;
+  dim.blocks_ = false;
+  if (dim.is_packed()) dim.list_ = List::none;
+  return dim;
+}
+
 Dim operator*(const Dim& a, const Dim& b) {
   if (a.is_one()) return b;
   if (b.is_one()) return a;
-  check(!a.blocks_ && !b.blocks_, "a number of blocks is not multiplied");
+  check(!a.blocks_ && !b.blocks_ && a.list_ == Dim::List::none && b.list_ == Dim::List::none,
+        "a number of blocks, or a list's, is not multiplied");
   Dim out;
   out.coefficient_ = checked_product(a.coefficient_, b.coefficient_);
   out.names_ = a.names_;
@@ -36,6 +74,11 @@ Dim operator*(const Dim& a, const Dim& b) {
 }
 
 std::int64_t Dim::bind(const Sizes& sizes) const {
+  if (is_members()) return sizes.members(names_[0]);
+  if (is_packed()) {
+    const std::int64_t blocks = ListBlocks(elements(), sizes).blocks();
+    return blocks_ ? blocks : checked_product(blocks, kBlock);
+  }
   std::int64_t size = coefficient_;
   for (const std::string& name : names_) {
     const auto found = sizes.find(name);
@@ -55,6 +98,8 @@ std::string Dim::text() const {
     if (!out.empty()) out += '*';
     out += name;
   }
+  if (is_packed()) out = "packed(" + out + ")";
+  if (is_members()) out = "members(" + out + ")";
   return blocks_ ? "blocks(" + out + ")" : out;
 }
 

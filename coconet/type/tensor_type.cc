@@ -3,12 +3,56 @@
 #include <optional>
 
 #include "coconet/base/error.h"
+#include "coconet/type/list.h"
 
 namespace coconet {
+namespace {
+
+constexpr const char* kDefaultIndex = "i";  // of a list of scalars that does not say its own
+
+}  // namespace
 
 std::string TensorType::text(const Mesh& mesh) const {
   const std::string place = layout.text(mesh);
-  return dtype.text() + text_of(shape) + (place.empty() ? "" : " " + place);
+  std::string dims = text_of(list.value_or(shape));
+  if (list) dims += " list";
+  if (is_scalar_list() && list_index(shape[0]) != kDefaultIndex) {
+    dims += "(" + list_index(shape[0]) + ")";
+  }
+  return dtype.text() + dims + (place.empty() ? "" : " " + place);
+}
+
+TensorType list_of(const DType& dtype, const Shape& member, const Layout& layout,
+                   std::string index) {
+  std::string by = index.empty() ? "" : "list(" + index + ")";  // what says the index
+  bool numbered = member.empty();
+  for (const Dim& dim : member) {
+    for (const std::string& name : dim.names()) {
+      const std::string own = list_index(name);
+      if (own.empty()) continue;
+      numbered = true;
+      if (index.empty()) {
+        index = own;
+        by = name;
+      }
+      if (own == index) continue;
+      throw UserError(ErrorKind::type, text_of(member) + " list has two indices, of " + by +
+                                           " and of " + name +
+                                           "; needed: one; end the dims that differ by member in "
+                                           "its letter, as N_i, and name the others otherwise");
+    }
+  }
+  if (!numbered) {
+    throw UserError(ErrorKind::type, text_of(member) +
+                                         " list has no dim that is numbered by member; needed: one "
+                                         "with a small letter behind an underscore, as N_i");
+  }
+  if (index.empty()) index = kDefaultIndex;
+  if (index.size() != 1 || index[0] < 'a' || index[0] > 'z') {
+    throw UserError(ErrorKind::type, "the index of a list is one small letter; found " + index);
+  }
+  const Dim whole = member.empty() ? Dim::members(index) : Dim::packed(product_of(member));
+  return {dtype, {whole}, layout, member};
 }
 
 namespace {
@@ -18,6 +62,16 @@ namespace {
 }
 
 void validate_slice(const TensorType& type, const Mesh& mesh, const Slice& slice) {
+  if (type.is_scalar_list()) {
+    refuse(type, mesh,
+           "a list of scalars is small and not sliced; legal: replicated, local, partial, rooted");
+  }
+  if (type.is_list() && !slice.flat) {
+    refuse(type, mesh,
+           "slice " + slice.text() +
+               " is of dims, which members have each their own; legal: sliced(*), "
+               "which cuts the concatenated blocks of all members");
+  }
   if (slice.flat) {
     if (type.shape.empty()) refuse(type, mesh, "a scalar has nothing to slice");
     return;

@@ -84,7 +84,7 @@ TEST(ParseDeclarations, Types) {
   expect_errors(input("f32[N] partial"), {{"4:28", "as in partial(+)"}});
   expect_errors(input("f32[N] partial(+)@dp partial(max)@tp"),
                 {{"4:14", "all partial axes of a tensor have one operation"}});
-  expect_errors(input("f32[N] list local@dp"), {{"4:21", "lists of tensors are not supported"}});
+  expect_errors(input("f32[N] list local@dp"), {{"4:14", "no dim that is numbered by member"}});
 }
 
 TEST(ParseDeclarations, Inputs) {

@@ -58,8 +58,8 @@ TEST_P(Examples, AreShort) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Examples,
-                         testing::Values("sgd", "adam", "lamb", "attention", "mlp",
-                                         "attention_norm", "mlp_norm", "pipeline", "moe"),
+                         testing::Values("sgd", "adam", "lamb", "clip", "lamb_list", "attention",
+                                         "mlp", "attention_norm", "mlp_norm", "pipeline", "moe"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

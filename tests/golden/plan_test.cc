@@ -45,13 +45,18 @@ TEST_P(PlanOfExample, IsTheSameEveryTime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Examples, PlanOfExample,
-                         testing::Values("sgd", "adam", "lamb", "attention", "mlp",
-                                         "attention_norm", "mlp_norm", "pipeline", "moe"),
+                         testing::Values("sgd", "adam", "lamb", "clip", "lamb_list", "attention",
+                                         "mlp", "attention_norm", "mlp_norm", "pipeline", "moe"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(GeneratedSource, OfTheShardedAdam) {
   expect_golden("source/adam_sharded.txt",
                 source::cpp::from_plan(plan_of(example("adam"), "sharded")));
+}
+
+TEST(GeneratedSource, OfClippingOverAList) {
+  expect_golden("source/clip_sharded.txt",
+                source::cpp::from_plan(plan_of(example("clip"), "sharded")));
 }
 
 TEST(GeneratedSource, OfTheOverlappedTailWithItsNorm) {

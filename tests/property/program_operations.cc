@@ -82,8 +82,14 @@ bool ProgramWriter::reduction(int x) {
                                              ReduceFn::min, ReduceFn::mean, ReduceFn::prod};
   const int rank = type(x).rank();
   if (rank == 0) return false;
+  if (type(x).is_scalar_list()) {
+    static const std::vector<Fold> kFolds = {Fold::sum, Fold::max, Fold::min, Fold::prod};
+    const auto folded = add(Across{random_.pick(kFolds)}, {x});
+    if (folded && random_.chance(60)) add(Pointwise{PointwiseFn::sub}, {x, *folded});
+    return folded.has_value();
+  }
   Reduce op{random_.pick(kFns), {}};
-  if (random_.chance(70)) {
+  if (random_.chance(70) && !type(x).is_list()) {
     op.dims = {random_.chance(60) ? rank - 1 : random_.below(rank)};
     if (op.dims[0] > 0 && random_.chance(15)) op.dims = {op.dims[0] - 1, op.dims[0]};
   }
@@ -96,7 +102,7 @@ bool ProgramWriter::normalise(int x) {
   const TensorType of = type(x);
   if (of.shape.empty() || !is_floating(of.dtype.kind) || of.shape.back().is_one()) return false;
   if (of.shape.back().is_blocks()) return false;
-  if (random_.chance(40)) {
+  if (random_.chance(40) || of.is_list()) {
     const auto norm = add(Norm{}, {x});
     if (norm && random_.chance(60)) add(Pointwise{PointwiseFn::div}, {x, *norm});
     return norm.has_value();
@@ -131,7 +137,8 @@ bool ProgramWriter::collective(int x) {
   }
   const int rank = type(x).rank();
   if (random_.chance(25) && rank > 0) {
-    Slice slice = random_.chance(40) ? Slice::all() : Slice::dim(random_.below(rank));
+    Slice slice =
+        random_.chance(40) || type(x).is_list() ? Slice::all() : Slice::dim(random_.below(rank));
     if (rank > 2 && random_.chance(40)) slice = Slice::range(0, 1);
     return add(ReduceScatter{fold, slice, axes}, {x}).has_value();
   }
@@ -149,7 +156,8 @@ bool ProgramWriter::placing(int x) {
   if (kind < 25) return add(RootOf{0, axes}, {x}).has_value();
   if (kind < 45) return add(AsPartial{Fold::sum, axes}, {x}).has_value();
   if (rank == 0) return false;
-  const Slice slice = random_.chance(40) ? Slice::all() : Slice::dim(random_.below(rank));
+  const bool flat = random_.chance(40) || type(x).is_list();
+  const Slice slice = flat ? Slice::all() : Slice::dim(random_.below(rank));
   return add(Shard{slice, axes}, {x}).has_value();
 }
 

@@ -15,6 +15,15 @@ std::vector<Shape> shapes() {
   return {{n}, {n}, {b, h}, {b, s, h}, {b, s, h}, {h}, {h, h}};
 }
 
+// A list of tensors of one dim. Not sliced by dims, which lists have not.
+TensorType list_type(const DType& dtype, Layout layout) {
+  const Shape member = {Dim::named("L_i")};
+  for (int axis : layout.axes_that_are<Sliced>()) {
+    if (!layout.slice(axis).flat) layout = layout.with(axis, Replicated{});
+  }
+  return list_of(dtype, member, layout);
+}
+
 }  // namespace
 
 ProgramWriter::ProgramWriter(Random& random, Header header)
@@ -57,7 +66,9 @@ int ProgramWriter::must_add(Op op, std::vector<int> operands) {
 
 int ProgramWriter::input(const TensorType& type, InputKind kind) {
   if (const auto added = add(Input{kind, type, {}}, {})) return *added;
-  return must_add(Input{kind, {type.dtype, type.shape, Layout(program_.axes)}, {}}, {});
+  TensorType whole = type;
+  whole.layout = Layout(program_.axes);
+  return must_add(Input{kind, whole, {}}, {});
 }
 
 int ProgramWriter::literal(double value, const DType& dtype) {
@@ -98,6 +109,7 @@ Layout ProgramWriter::random_layout(const Shape& shape) {
 TensorType ProgramWriter::random_type() {
   const Shape shape = random_.pick(shapes());
   const DType dtype = random_.chance(85) ? dtype_ : random_.pick(kFloats);
+  if (random_.chance(12)) return list_type(dtype, random_layout({Dim::named("N")}));
   return {dtype, shape, random_layout(shape)};
 }
 
@@ -121,6 +133,11 @@ int ProgramWriter::like(int x) {
     if (type(other).dtype == wanted.dtype && random_.chance(80)) return other;
   }
   if (wanted.shape.empty() || wanted.shape.back().is_blocks()) return x;
+  if (wanted.is_list()) {
+    if (random_.chance(25)) wanted = list_of(wanted.dtype, {}, wanted.layout);
+    if (random_.chance(60) || wanted.is_scalar_list()) wanted.layout = Layout(program_.axes);
+    return input(wanted);
+  }
   if (random_.chance(25)) wanted.shape = {wanted.shape.back()};
   if (random_.chance(60) || wanted.shape != type(x).shape) wanted.layout = Layout(program_.axes);
   if (wanted.shape == Shape{Dim(1)}) return x;
@@ -164,13 +181,17 @@ void ProgramWriter::data_parallel() {
     whole = whole.with(1, Sliced{Slice::dim(random_.below(static_cast<int>(shape.size())))});
   }
   const Placement place = random_.chance(70) ? Placement{Local{}} : Placement{Partial{Fold::sum}};
-  int value = input({dtype_, shape, whole.with(0, place)});
+  const bool list = random_.chance(30);
+  const auto type_of = [&](const DType& dtype, const Layout& layout) {
+    return list ? list_type(dtype, layout) : TensorType{dtype, shape, layout};
+  };
+  int value = input(type_of(dtype_, whole.with(0, place)));
   if (dtype_ != wide) value = must_add(Cast{wide}, {value});
   value = must_add(AllReduce{Fold::sum, {0}}, {value});
   if (random_.chance(70)) {
     value = must_add(Pointwise{PointwiseFn::div}, {value, must_add(AxisSize{0, wide}, {})});
   }
-  const int state = input({wide, shape, whole}, InputKind::state);
+  const int state = input(type_of(wide, whole), InputKind::state);
   unnamed_ = 85;  // inside one expression, as a person writes it
   int moment = must_add(Pointwise{PointwiseFn::mul}, {state, literal(0.5, wide)});
   moment = must_add(Pointwise{PointwiseFn::add}, {moment, value});
@@ -178,11 +199,12 @@ void ProgramWriter::data_parallel() {
   moment = must_add(Update{}, {state, moment});
   updated_[state] = true;
   if (random_.chance(60)) {
-    const int p = input({wide, shape, whole});
+    const int p = input(type_of(wide, whole));
     unnamed_ = 50;
     int step = must_add(Pointwise{PointwiseFn::mul}, {moment, literal(0.125, wide)});
     if (random_.chance(40)) {
-      const int norm = must_add(Norm{}, {step});
+      int norm = must_add(Norm{}, {step});
+      if (list && random_.chance(50)) norm = must_add(Across{Fold::sum}, {norm});
       step = add(Pointwise{PointwiseFn::div}, {step, norm}).value_or(step);
     }
     step = must_add(Pointwise{PointwiseFn::sub}, {p, step});

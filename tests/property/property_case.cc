@@ -182,7 +182,13 @@ class CaseRun {
   bool is_small() const {
     std::int64_t largest = 0;
     for (const auto& [name, size] : given_.setting.sizes) largest = std::max(largest, size);
-    return largest <= 128;
+    const bool lists =
+        std::ranges::any_of(given_.program.statements, [](const Statement& statement) {
+          const Input* input = std::get_if<Input>(&statement.op);
+          return input && input->type.is_list();
+        });
+    const Dim packed = Dim::packed(Dim::named("L_i"));
+    return largest <= 128 && (!lists || packed.bind(given_.setting.sizes) <= kBlock);
   }
 
   void check_runner(const RunnerCall& call) {
@@ -282,6 +288,10 @@ std::string text_of(const Case& given) {
   out += coconet::text_of(schedule) + "\nsizes";
   for (const auto& [name, size] : given.setting.sizes) {
     out += " " + name + "=" + std::to_string(size);
+  }
+  for (const auto& [name, list] : given.setting.sizes.lists) {
+    out += " " + name + "=";
+    for (std::int64_t size : list) out += std::to_string(size) + ",";
   }
   out += ", mesh";
   for (int size : given.setting.mesh.sizes) out += " " + std::to_string(size);

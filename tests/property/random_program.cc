@@ -13,7 +13,7 @@ Header header_of(int axes, std::optional<DTypeKind> parameter) {
   header.program = "random";
   header.mesh.name = "world";
   for (int i = 0; i < axes; ++i) header.mesh.axes.push_back(i == 0 ? "tp" : "dp");
-  header.dims = {"B", "S", "H", "N"};
+  header.dims = {"B", "S", "H", "N", "L_i"};
   if (parameter) header.dtypes.push_back({"T", *parameter});
   return header;
 }
@@ -66,6 +66,11 @@ interp::Setting random_setting(Random& random, int axes) {
                    {"S", random.pick(few)},
                    {"H", random.pick(wide)},
                    {"N", random.pick(long_ones)}};
+  const std::vector<std::int64_t> of_members = {0, 1, 3, 17, 1023, 1024, 1025, 2100};
+  std::vector<std::int64_t>& list = setting.sizes.lists["L_i"];
+  for (int members = random.below(5); members > 0; --members) {
+    list.push_back(random.pick(of_members));
+  }
   if (axes == 1) {
     setting.mesh.sizes = {random.pick(std::vector<int>{1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8})};
   } else {

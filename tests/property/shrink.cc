@@ -107,6 +107,24 @@ class Shrinking {
     return any;
   }
 
+  bool reduce_lists() {
+    bool any = false;
+    for (const auto& [name, sizes] : Sizes(best_.setting.sizes).lists) {
+      for (int k = static_cast<int>(sizes.size()) - 1; k >= 0; --k) {
+        Case candidate = best_;
+        std::vector<std::int64_t>& list = candidate.setting.sizes.lists[name];
+        list.erase(list.begin() + k);
+        const bool gone = accept(candidate);
+        any |= gone;
+        if (gone || best_.setting.sizes.lists[name][k] <= 1) continue;
+        candidate = best_;
+        candidate.setting.sizes.lists[name][k] = 1;
+        any |= accept(candidate);
+      }
+    }
+    return any;
+  }
+
   bool reduce_sizes() {
     bool any = false;
     for (auto& [name, size] : Sizes(best_.setting.sizes)) {
@@ -117,6 +135,7 @@ class Shrinking {
         any |= accept(candidate);
       }
     }
+    any |= reduce_lists();
     for (std::size_t axis = 0; axis < best_.setting.mesh.sizes.size(); ++axis) {
       for (int smaller = 1; smaller < best_.setting.mesh.sizes[axis]; ++smaller) {
         Case candidate = best_;

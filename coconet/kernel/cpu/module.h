@@ -3,6 +3,7 @@
 
 #include "coconet/kernel/call.h"
 #include "coconet/kernel/cpu/chunks.h"
+#include "coconet/kernel/cpu/list.h"
 #include "coconet/kernel/cpu/matmul.h"
 #include "coconet/kernel/cpu/ranks.h"
 #include "coconet/kernel/cpu/reduce.h"

@@ -39,7 +39,7 @@ class ModulePrinter {
     out +=
         "#include \"coconet/kernel/cpu/module.h\"\n\nnamespace {\n\nusing namespace "
         "coconet;\nusing namespace coconet::kernel;\n\n";
-    out += dims_text() + buffers_text() + pieces_.functions() + launches + run;
+    out += dims_text() + lists_text() + buffers_text() + pieces_.functions() + launches + run;
     out += "}  // namespace\n\n";
     out +=
         "extern \"C\" const coconet::kernel::Module coconet_module = {\n"
@@ -81,6 +81,18 @@ class ModulePrinter {
     }
     if (out.empty()) return "";
     return "namespace dim {  // the program's sizes\n" + out + "}  // namespace dim\n\n";
+  }
+
+  std::string lists_text() const {
+    const std::vector<Dim> lists = plan_.lists();
+    if (lists.empty()) return "";
+    std::string out = "namespace list {  // the members of lists and their blocks\n";
+    for (std::size_t l = 0; l < lists.size(); ++l) {
+      out += "[[maybe_unused]] const ListTable& of_" + std::to_string(l) +
+             "(const Call& call) { return call.lists[" + std::to_string(l) + "]; }  // " +
+             lists[l].elements().text() + "\n";
+    }
+    return out + "}  // namespace list\n\n";
   }
 
   std::string buffers_text() const {
@@ -142,7 +154,7 @@ class ModulePrinter {
     const Shape& shape = plan_.buffer(matmul.out).type.shape;
     const int from = plan_.overlaps[group].slice.last + 1;
     if (from + 1 >= static_cast<int>(shape.size())) return "";
-    const std::string inner = product_text({shape.begin() + from, shape.end() - 1});
+    const std::string inner = product_text(plan_, {shape.begin() + from, shape.end() - 1});
     return "  begin *= " + inner + ";\n  count *= " + inner + ";\n";
   }
 
@@ -164,11 +176,11 @@ class ModulePrinter {
       return out + "  if (in.empty_here) return kOk;\n  reduce_held<" + fold_type(fold) + ", " +
              storage_type(type.dtype.kind) + ">(in.count(), " + own_pointer(reduce.in) +
              ",\n      " + own_pointer(reduce.out) + ", " + (mean ? "true" : "false") + ", " +
-             product_text(type.shape) + ");\n  return kOk;\n}\n\n";
+             product_text(plan_, type.shape) + ");\n  return kOk;\n}\n\n";
     }
     return out + "  reduce_groups<" + fold_type(fold) + ", " + storage_type(type.dtype.kind) +
            ">(in, reduced, " + own_pointer(reduce.in) + ",\n      " + own_pointer(reduce.out) +
-           ", " + (mean ? "true" : "false") + ", " + product_text(along) +
+           ", " + (mean ? "true" : "false") + ", " + product_text(plan_, along) +
            ");\n  return kOk;\n}\n\n";
   }
 

@@ -107,7 +107,7 @@ std::string KernelPrinter::compute_definition(Id id) {
             return "cast<" + type + ">(std::int64_t{ranks.sizes[" + std::to_string(op.axis) + "]})";
           },
           [&](const DimSize& op) {
-            return "cast<" + type + ">(std::int64_t{" + dim_text(op.dim) + "})";
+            return "cast<" + type + ">(std::int64_t{" + dim_text(plan_, op.dim) + "})";
           },
           [&](const Pointwise& op) { return rounded_text(id, pointwise_text(id, op.fn)); },
           [&](const Cast&) {
@@ -131,6 +131,7 @@ std::string KernelPrinter::compute_definition(Id id) {
           [&](const LayerNorm& op) { return unexpected(op); },
           [&](const BlockReduce& op) { return unexpected(op); },
           [&](const FoldBlocks& op) { return unexpected(op); },
+          [&](const Across& op) { return unexpected(op); },
           [&](const Update& op) { return unexpected(op); },
           [&](const AllReduce& op) { return unexpected(op); },
           [&](const ReduceScatter& op) { return unexpected(op); },
@@ -153,15 +154,25 @@ std::string KernelPrinter::definition(Id id) {
           [&](const Load&) { return load_text(id); },
           [&](const Compute&) { return compute_definition(id); },
           [&](const Count& count) {
+            if (statement.level == Level::element) {
+              return "cast<" + storage_type(statement.dtype.kind) + ">(" +
+                     list_text(plan_, count.shape[0]) + ".elements[run.global + offset + i])";
+            }
             return "cast<" + storage_type(statement.dtype.kind) + ">(std::int64_t{" +
-                   product_text(count.shape) + "})";
+                   product_text(plan_, count.shape) + "})";
           },
           [&](const FoldBuffer& fold) {
             const std::string name = names_of(fold.buffer);
             const std::string type = storage(fold.buffer);
-            return "fold_blocks<" + fold_type(fold.fold) + ">(" +
-                   product_text(plan_.buffer(fold.buffer).type.shape) + ", pointer<" + type +
-                   ">(call, buffer::" + name + ", call.rank))";
+            const std::string values =
+                "pointer<" + type + ">(call, buffer::" + name + ", call.rank)";
+            const Shape& shape = plan_.buffer(fold.buffer).type.shape;
+            if (statement.level == Level::element) {
+              return "fold_member<" + fold_type(fold.fold) + ">(" + list_text(plan_, shape[0]) +
+                     ", run.global + offset + i, " + values + ")";
+            }
+            return rounded_text(id, "fold_blocks<" + fold_type(fold.fold) + ">(" +
+                                        product_text(plan_, shape) + ", " + values + ")");
           },
           [&](const FoldPeers&) -> std::string { throw InternalError("a fold is a statement"); },
           [&](const ReduceRun&) -> std::string {

@@ -59,7 +59,8 @@ class KernelPrinter {
   std::string widened(plan::BufferId buffer, const std::string& text) const;
   std::string stored(plan::BufferId buffer, const std::string& text) const;
   static std::string bare(const std::string& text);  // without the parentheses around all of it
-  bool moves(plan::BufferId buffer) const;           // its index moves along a run
+  bool is_over_list() const { return kernel_.space.is_list() && !kernel_.space.is_scalar_list(); }
+  bool moves(plan::BufferId buffer) const;  // its index moves along a run
   std::string tile_of_store(const plan::Store& store) const;
   std::string receivers_text(const plan::Store& store) const;
 

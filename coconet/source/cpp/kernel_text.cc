@@ -185,10 +185,18 @@ void KernelPrinter::print_tile() {
                        plan_.buffers[b].type.shape[0].is_blocks() &&
                        !(kernel_.space.shape == plan_.buffers[b].type.shape);
     const std::string name = names_of({b});
-    const std::string index = block ? "run.global / kBlockElements - at_" + name + ".group[0].begin"
-                                    : "index_in(at_" + name + ", run.coordinates, space.dims)" +
-                                          (moves({b}) ? " + offset" : "");
+    const bool member = is_over_list() && plan_.buffers[b].type.is_scalar_list();
+    const std::string index =
+        member
+            ? list_text(plan_, kernel_.space.shape[0]) + ".member_of[run.global / kBlockElements]"
+        : block ? "run.global / kBlockElements - at_" + name + ".group[0].begin"
+                : "index_in(at_" + name + ", run.coordinates, space.dims)" +
+                      (moves({b}) ? " + offset" : "");
     line(kIndent, "[[maybe_unused]] const std::int64_t " + name + "_i = " + index + ";");
+  }
+  if (is_over_list() && loops_ > 1) {
+    line(kIndent, "const std::int64_t valid = valid_in(" +
+                      list_text(plan_, kernel_.space.shape[0]) + ", run.global / kBlockElements);");
   }
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
     if (is<FoldPeers>(id) && at(id).level == Level::element) print_fold(id, kIndent);
@@ -255,7 +263,8 @@ void KernelPrinter::print_run_values(int loop) {
     if (const auto* reduce = is<ReduceRun>(id)) {
       const Id of = at(id).inputs[0].index;
       line(kIndent, "const " + type + " " + name_[id] + " = reduce_row<" + fold_type(reduce->fold) +
-                        ">(count, [&](std::int64_t i) { return " + expression(of) + "; });");
+                        (is_over_list() ? ">(valid" : ">(count") +
+                        ", [&](std::int64_t i) { return " + expression(of) + "; });");
     } else {
       line(kIndent, "const " + type + " " + name_[id] + " = " + bare(definition(id)) + ";");
     }

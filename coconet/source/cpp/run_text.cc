@@ -106,7 +106,7 @@ class RunPrinter {
       if (!kernel) continue;
       const Shape& shape = kernel->space.shape;
       if (group.slice.flat) break;
-      return product_text({shape.begin(), shape.begin() + group.slice.last + 1});
+      return product_text(plan_, {shape.begin(), shape.begin() + group.slice.last + 1});
     }
     throw InternalError("an overlapped group has a kernel that is sliced by rows");
   }

@@ -1,7 +1,10 @@
 #include "coconet/source/cpp/text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+
+#include "coconet/type/list.h"
 
 namespace coconet::source::cpp {
 
@@ -67,7 +70,23 @@ std::string literal_text(const Constant& constant) {
   return "cast<" + storage_type(kind) + ">(" + value + ")";
 }
 
-std::string dim_text(const Dim& dim) {
+std::string list_text(const plan::Plan& plan, const Dim& dim) {
+  const std::vector<Dim> lists = plan.lists();
+  const auto found = std::find(lists.begin(), lists.end(), Dim::packed(dim.elements()));
+  check(found != lists.end(), "a plan has a table for each of its lists");
+  return "list::of_" + std::to_string(found - lists.begin()) + "(call)";
+}
+
+std::string dim_text(const plan::Plan& plan, const Dim& dim) {
+  if (dim.is_packed()) {
+    return list_text(plan, dim) + (dim.is_blocks() ? ".blocks" : ".blocks * kBlockElements");
+  }
+  if (dim.is_members()) {
+    for (const std::string& name : plan.graph.header().dims) {
+      if (list_index(name) == dim.names()[0]) return "dim::" + dim_name(name) + "(call)";
+    }
+    throw InternalError("a list of scalars has a dim of its index");
+  }
   std::string out;
   if (dim.coefficient() != 1 || dim.names().empty()) out = std::to_string(dim.coefficient());
   for (const std::string& name : dim.names()) {
@@ -76,9 +95,9 @@ std::string dim_text(const Dim& dim) {
   return dim.is_blocks() ? "blocks_of(" + out + ")" : out;
 }
 
-std::string product_text(const Shape& shape) {
+std::string product_text(const plan::Plan& plan, const Shape& shape) {
   std::string out;
-  for (const Dim& dim : shape) out += (out.empty() ? "" : " * ") + dim_text(dim);
+  for (const Dim& dim : shape) out += (out.empty() ? "" : " * ") + dim_text(plan, dim);
   return out.empty() ? "1" : out;
 }
 
@@ -125,7 +144,7 @@ std::string Pieces::function_of(const TensorType& type) {
   } else {
     text_ += "  [[maybe_unused]] const Call& call = ranks.call;\n";
     text_ += "  const std::int64_t sizes[] = {";
-    for (int d = 0; d < dims; ++d) text_ += (d > 0 ? ", " : "") + dim_text(type.shape[d]);
+    for (int d = 0; d < dims; ++d) text_ += (d > 0 ? ", " : "") + dim_text(plan_, type.shape[d]);
     text_ += "};\n  Space space = whole_space(sizes, " + std::to_string(dims) + ");\n";
   }
   for (int axis : type.layout.slice_order()) {

@@ -15,9 +15,12 @@ std::string compute_type(DTypeKind kind);  // "float", ...
 std::string fold_type(Fold fold);          // "Sum", ...
 // A literal of the dtype's compute type, as the interpreter converts it.
 std::string literal_text(const Constant& constant);
-// A dim in terms of the constants that stand for the program's dims; "blocks_of(N)".
-std::string dim_text(const Dim& dim);
-std::string product_text(const Shape& shape);
+// A dim in terms of the functions that stand for the program's dims; "blocks_of(N)"; of lists, of
+// their tables.
+std::string dim_text(const plan::Plan& plan, const Dim& dim);
+std::string product_text(const plan::Plan& plan, const Shape& shape);
+// The table of the list that `dim`, packed or the blocks of that, is of: "list::of_0(call)".
+std::string list_text(const plan::Plan& plan, const Dim& dim);
 std::string axes_text(const AxisList& axes);                     // "{0, 1}"
 std::string peers_name(const Mesh& mesh, const AxisList& axes);  // "dp_tp_ranks"
 std::string as_comment(const std::string& text, const std::string& indent);

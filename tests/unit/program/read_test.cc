@@ -164,5 +164,24 @@ TEST(ReadProgram, LongOnesAreRead) {
   expect_parses_back(graph);
 }
 
+TEST(ReadProgram, Lists) {
+  const Graph graph = parse_program(
+      "mesh w(dp)\ndim N_i, M_i, K_j, H\nprogram p(g: f16[N_i] list local, w: f32[M_i,H] list "
+      "sliced(*), s: f32[] list, t: f32[] list(j), k: f32[K_j] list, list: f32[H]) {\n"
+      "  n: f32[] list = norm(w)\n  a = across(n, max)\n  b = g * cast(s, f16)\n"
+      "  c = k * t\n  return a, b, c, list\n}");
+  const auto type = [&](const char* name) {
+    return graph.node(graph.find(name)).type.text(graph.mesh());
+  };
+  EXPECT_EQ(type("g"), "f16[N_i] list local");
+  EXPECT_EQ(type("w"), "f32[M_i,H] list sliced(*)");
+  EXPECT_EQ(type("b"), "f16[N_i] list local");
+  EXPECT_EQ(type("n"), "f32[] list");
+  EXPECT_EQ(type("a"), "f32[]");
+  EXPECT_EQ(type("t"), "f32[] list(j)");
+  EXPECT_EQ(type("c"), "f32[K_j] list");
+  expect_parses_back(graph);
+}
+
 }  // namespace
 }  // namespace coconet

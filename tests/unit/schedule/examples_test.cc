@@ -25,6 +25,14 @@ const std::vector<Sizes> kTails = {
     {{"B", 2}, {"S", 3}, {"H", 5}}, {{"B", 1}, {"S", 1}, {"H", 1}}, {{"B", 3}, {"S", 0}, {"H", 4}}};
 const std::vector<Sizes> kVectors = {{{"N", 0}}, {{"N", 1}}, {{"N", 1025}}, {{"N", 5003}}};
 
+Sizes members(std::vector<std::int64_t> sizes) {
+  Sizes out;
+  out.lists["N_i"] = std::move(sizes);
+  return out;
+}
+const std::vector<Sizes> kLists = {members({}), members({0}), members({5, 1027, 0, 1, 4096}),
+                                   members({1024, 1024, 3})};
+
 TEST(ExampleSchedules, Attention) { expect_all_schedules("attention", kTails); }
 TEST(ExampleSchedules, Mlp) { expect_all_schedules("mlp", kTails); }
 TEST(ExampleSchedules, AttentionNorm) { expect_all_schedules("attention_norm", kTails); }
@@ -32,6 +40,8 @@ TEST(ExampleSchedules, MlpNorm) { expect_all_schedules("mlp_norm", kTails); }
 TEST(ExampleSchedules, Sgd) { expect_all_schedules("sgd", kVectors); }
 TEST(ExampleSchedules, Adam) { expect_all_schedules("adam", kVectors); }
 TEST(ExampleSchedules, Lamb) { expect_all_schedules("lamb", kVectors); }
+TEST(ExampleSchedules, Clip) { expect_all_schedules("clip", kLists); }
+TEST(ExampleSchedules, LambList) { expect_all_schedules("lamb_list", kLists); }
 
 TEST(ExampleSchedules, Moe) {
   expect_all_schedules("moe", {{{"E", 4}, {"C", 7}, {"H", 3}, {"F", 5}},
