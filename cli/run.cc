@@ -136,8 +136,15 @@ class Run {
     Report report = report_of(*compiled, result);
     add_outputs(report, result);
     if (checked.valid()) {
-      add_verification(report, execute::verify(checked.get(), request_of(graph_),
-                                               request_of(scheduled_), result));
+      add_verification(report, checked.get(), result);
+      const std::string why =
+          report.exact && !all_bits_equal(report) ? execute::inexact_matmul(scheduled_) : "";
+      if (!why.empty()) {
+        std::fprintf(stderr, "coconet: warning: schedules reassociate on this machine: %s\n",
+                     why.c_str());
+        report.exact = false;
+        add_verification(report, {graph_, scheduled_, Exactness::reassociates, toolchain}, result);
+      }
     }
     for (const Want& want : wants_) {
       OutputReport& output = *find(report.outputs, want.name);
@@ -281,7 +288,16 @@ class Run {
     }
   }
 
-  static void add_verification(Report& report, const execute::Verification& verification) {
+  static bool all_bits_equal(const Report& report) {
+    return std::all_of(
+        report.outputs.begin(), report.outputs.end(),
+        [](const OutputReport& output) { return output.check->bit_equal_to_unscheduled; });
+  }
+
+  void add_verification(Report& report, const execute::CompiledForVerify& compiled,
+                        const execute::RunResult& result) const {
+    const execute::Verification verification =
+        execute::verify(compiled, request_of(graph_), request_of(scheduled_), result);
     report.first_outside = verification.first_outside;
     for (OutputReport& output : report.outputs) {
       const auto& checks = output.storage ? verification.storage : verification.outputs;

@@ -1,10 +1,14 @@
 #include "coconet/execute/inputs.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "coconet/execute/lists.h"
 #include "coconet/interp/global_tensor.h"
 #include "coconet/kernel/dropout.h"
+#include "coconet/runtime/memory.h"
+#include "coconet/type/piece.h"
 
 namespace coconet::execute {
 namespace {
@@ -36,6 +40,12 @@ void for_each_given(const Graph& graph, const GlobalTensors& given, const Visit&
 std::string from(const InputFiles& files, const std::string& name) {
   const auto file = files.find(name);
   return file == files.end() ? "" : "; it is from " + file->second;
+}
+
+std::uint64_t bytes_of(const Input& input, const std::vector<std::int64_t>& shape) {
+  const std::optional<std::int64_t> bytes = byte_count(input.type.dtype.kind, shape);
+  return bytes ? static_cast<std::uint64_t>(*bytes)
+               : std::numeric_limits<std::uint64_t>::max() / 64;
 }
 
 }  // namespace
@@ -99,6 +109,12 @@ TensorData default_scalar(const std::string& name, const Input& input) {
 
 std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting& setting,
                                       GlobalTensors& given) {
+  std::uint64_t bytes = 0;
+  for_each_input(graph, [&](const std::string& name, const Input& input) {
+    if (given.contains(input.type.is_list() ? member_name(name, 0) : name)) return;
+    bytes += bytes_of(input, interp::global_sizes(input.type, setting));
+  });
+  runtime::need_memory(bytes, "the inputs");
   std::vector<std::string> drawn;
   for_each_input(graph, [&](const std::string& name, const Input& input) {
     const TensorType& type = input.type;
@@ -122,6 +138,15 @@ std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting&
 
 std::map<std::string, interp::Pieces> distribute(const Graph& graph, const GlobalTensors& given,
                                                  const interp::Setting& setting) {
+  std::uint64_t bytes = 0;
+  for_each_input(graph, [&](const std::string&, const Input& input) {
+    const auto sizes = bind(input.type.shape, setting.sizes);
+    for (int rank = 0; rank < setting.mesh.ranks(); ++rank) {
+      const Piece piece(sizes, input.type.layout, setting.mesh, setting.mesh.coordinates(rank));
+      bytes += static_cast<std::uint64_t>(piece.count() * size_of(input.type.dtype.kind));
+    }
+  });
+  runtime::need_memory(bytes, "the ranks' pieces of the inputs");
   std::map<std::string, interp::Pieces> out;
   const auto value = [&](const std::string& name) -> const TensorData& {
     const auto tensor = given.find(name);

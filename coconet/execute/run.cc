@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <list>
 #include <optional>
 
 #include "coconet/interp/global_tensor.h"
@@ -9,6 +10,7 @@
 #include "coconet/plan/bind.h"
 #include "coconet/runtime/buffers.h"
 #include "coconet/runtime/content_hash.h"
+#include "coconet/runtime/memory.h"
 #include "coconet/runtime/module.h"
 #include "coconet/runtime/shared_bytes.h"
 #include "coconet/type/list.h"
@@ -47,6 +49,9 @@ class Job {
     const std::size_t times = sizeof(double) * request_.repeat * ranks_;
     std::size_t bytes = times;
     for (const Returned& returned : returned_) bytes += bytes_of(returned.buffer) * ranks_;
+    std::uint64_t memory = bytes;
+    for (const runtime::BufferNeed& need : slots_) memory += need.bytes * ranks_;
+    runtime::need_memory(memory, "the ranks");
     results_.emplace(bytes);
     runtime::LaunchOptions options;
     options.ranks = ranks_;
@@ -71,9 +76,9 @@ class Job {
       const auto given = request_.inputs.find(buffer.name);
       if (given != request_.inputs.end()) {
         interp::check_pieces(buffer.type, request_.setting, given->second, buffer.name);
-        inputs_[b] = given->second;
+        inputs_[b] = &given->second;
       } else {
-        inputs_[b] = Pieces(ranks_, default_of(buffer));
+        inputs_[b] = &defaults_.emplace_back(ranks_, default_of(buffer));
       }
     }
   }
@@ -144,8 +149,9 @@ class Job {
 
   void fill(const runtime::Buffers& buffers, int rank) const {
     for (const auto& [b, pieces] : inputs_) {
+      const interp::Bytes& piece = (*pieces)[rank];
       const auto own = buffers.own(plan().buffers[b].slot);
-      if (!pieces[rank].empty()) std::memcpy(own.data(), pieces[rank].data(), pieces[rank].size());
+      if (!piece.empty()) std::memcpy(own.data(), piece.data(), piece.size());
     }
   }
 
@@ -154,7 +160,8 @@ class Job {
     runtime::ContentHash hash;
     for (const auto& [b, pieces] : inputs_) {
       if (!plan().buffers[b].type.layout.all_replicated()) continue;
-      hash.add({reinterpret_cast<const char*>(pieces[rank].data()), pieces[rank].size()});
+      const interp::Bytes& piece = (*pieces)[rank];
+      hash.add({reinterpret_cast<const char*>(piece.data()), piece.size()});
     }
     const std::uint64_t value = std::stoull(hash.hex().substr(0, 16), nullptr, 16);
     return std::max<std::uint64_t>(1, value);  // 0 means not checked
@@ -240,7 +247,8 @@ class Job {
   plan::BoundPlan bound_;
   runtime::LoadedModule module_;
   int ranks_;
-  std::map<int, Pieces> inputs_;  // by buffer
+  std::map<int, const Pieces*> inputs_;  // by buffer; the request's, or defaults
+  std::list<Pieces> defaults_;
   std::vector<runtime::BufferNeed> slots_;
   std::vector<Returned> returned_;
   std::vector<std::int64_t> dims_;

@@ -1,8 +1,11 @@
 #include "coconet/execute/verify.h"
 
+#include <set>
+
 #include "coconet/interp/compare.h"
 #include "coconet/interp/global_tensor.h"
 #include "coconet/plan/units.h"
+#include "coconet/runtime/matmul_self_test.h"
 
 namespace coconet::execute {
 namespace {
@@ -93,6 +96,19 @@ RunResult run_once(const Compiled& compiled, RunRequest request) {
   return run(compiled, request);
 }
 
+kernel::MatmulType matmul_type(DTypeKind kind) {
+  switch (kind) {
+    case DTypeKind::f16: return kernel::MatmulType::f16;
+    case DTypeKind::bf16: return kernel::MatmulType::bf16;
+    case DTypeKind::f32: return kernel::MatmulType::f32;
+    case DTypeKind::f64: return kernel::MatmulType::f64;
+    case DTypeKind::i32:
+    case DTypeKind::i64:
+    case DTypeKind::boolean: break;
+  }
+  throw InternalError("a matmul is of floating types");
+}
+
 // The scheduled program's own operations, and that its results come out the same again.
 void check_reassociated(const CompiledForVerify& compiled, const RunRequest& request,
                         const RunResult& result, Verification& out) {
@@ -124,6 +140,20 @@ CompiledForVerify::CompiledForVerify(const Graph& unscheduled, const Graph& sche
   if (exactness == Exactness::exact) return;
   reassociated_.emplace(scheduled_, plan::PlanOptions{.schedule = "", .keep_values = true},
                         toolchain);
+}
+
+std::string inexact_matmul(const Graph& graph) {
+  std::set<DTypeKind> kinds;
+  for (const Node& node : graph.nodes()) {
+    if (std::holds_alternative<Matmul>(node.op)) {
+      kinds.insert(graph.node(node.inputs[0]).type.dtype.kind);
+    }
+  }
+  for (const DTypeKind kind : kinds) {
+    const runtime::MatmulSelfTest test = runtime::matmul_self_test(matmul_type(kind));
+    if (!test.holds) return "matmul of " + std::string(name_of(kind)) + ": " + test.finding;
+  }
+  return "";
 }
 
 Verification verify(const CompiledForVerify& compiled, const RunRequest& request,

@@ -47,6 +47,10 @@ class CompiledForVerify {
   std::optional<Compiled> reassociated_;  // of the scheduled graph, if it is not exact
 };
 
+// "", or why bits of the graph's matmuls depend on the chunk on this machine: then a schedule that
+// chunks them gives other bits, whatever its label. Takes some tenths of a second a dtype.
+std::string inexact_matmul(const Graph& graph);
+
 // `request` is that of the unscheduled program, `scheduled_request` the same inputs cut as the
 // scheduled one has them, `result` what the scheduled program gave for it.
 Verification verify(const CompiledForVerify& compiled, const RunRequest& request,

@@ -1,12 +1,15 @@
 #include "coconet/runtime/temporary_directory.h"
 
 #include <signal.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <string_view>
 
 #include "coconet/base/error.h"
@@ -19,30 +22,36 @@ namespace {
 
 // Hidden and long, so that no directory of the user's has such a name: it would be removed.
 constexpr std::string_view kPrefix = ".coconet-work-";
-constexpr std::string_view kUnique = "XXXXXX";
 
 // $1: the directory. What runs there may be in the middle of making a file.
 constexpr const char* kGuard =
     "trap '' TERM; read -r end; kill -TERM 0; "
     "rm -rf -- \"$1\" 2>/dev/null || { sleep 1; rm -rf -- \"$1\"; }";
 
+std::string unique_name() {
+  std::uint64_t random = 0;
+  if (getrandom(&random, sizeof random, 0) != sizeof random) throw_system_error("cannot draw");
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(random));
+  return std::string(kPrefix) + digits;
+}
+
 bool is_work_directory(const fs::path& path) {
   const std::string name = path.filename().string();
   struct stat status {};
-  return name.starts_with(kPrefix) && name.size() == kPrefix.size() + kUnique.size() &&
+  return name.starts_with(kPrefix) && name.size() == kPrefix.size() + 16 &&
          lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
 }
 
 }  // namespace
 
-TemporaryDirectory::TemporaryDirectory(const fs::path& parent) {
-  std::string name = (parent / (std::string(kPrefix) + std::string(kUnique))).string();
-  if (mkdtemp(name.data()) == nullptr) {
-    throw fs::filesystem_error("cannot make a temporary directory", parent,
-                               std::error_code(errno, std::generic_category()));
-  }
-  path_ = name;
-  start_guard();
+TemporaryDirectory::TemporaryDirectory(const fs::path& parent) : path_(parent / unique_name()) {
+  start_guard();  // before there is anything to leave
+  if (mkdir(path_.c_str(), S_IRWXU) == 0) return;
+  const int error = errno;
+  stop_guard();
+  throw fs::filesystem_error("cannot make a temporary directory", parent,
+                             std::error_code(error, std::generic_category()));
 }
 
 TemporaryDirectory::~TemporaryDirectory() {

@@ -18,7 +18,7 @@ namespace coconet::runtime {
 // killed too, remove_abandoned does that later.
 class TemporaryDirectory {
  public:
-  // Named <parent>/.coconet-work-XXXXXX. Throws std::filesystem::filesystem_error.
+  // Named <parent>/.coconet-work-<16 digits>. Throws std::filesystem::filesystem_error.
   explicit TemporaryDirectory(const std::filesystem::path& parent);
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;

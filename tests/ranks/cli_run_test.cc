@@ -183,5 +183,25 @@ TEST(CliRun, FilesComeBackAsTheyWent) {
   EXPECT_EQ(run_tool(cut + " --want y=" + file).exit_code, 0);
 }
 
+TEST(CliRun, WantedIntegersAreComparedAsIntegers) {
+  const TemporaryFolder folder;
+  test::write_text(folder.path("same.coco"),
+                   "mesh world(dp)\ndim N\nprogram same(x: i64[N]) { y = x + 0 return y }\n");
+  TensorData tensor = TensorData::zeros(DTypeKind::i64, {3});
+  tensor.set_integer(1, (std::int64_t{1} << 53) + 1);
+  write_npy(folder.path("x.npy"), tensor);
+  const std::string run = "run " + folder.path("same.coco") +
+                          " --ranks 2 --in x=" + folder.path("x.npy") +
+                          " --want y=" + folder.path("want.npy");
+  write_npy(folder.path("want.npy"), tensor);
+  EXPECT_EQ(run_tool(run).exit_code, 0);
+  tensor.set_integer(1, std::int64_t{1} << 53);
+  write_npy(folder.path("want.npy"), tensor);
+  const ToolResult result = run_tool(run);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("worst at [1]: got 9007199254740993, want 9007199254740992"));
+  EXPECT_EQ(run_tool(run + " --bound 1").exit_code, 0);
+}
+
 }  // namespace
 }  // namespace coconet::tests

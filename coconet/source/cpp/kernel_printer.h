@@ -53,7 +53,6 @@ class KernelPrinter {
   std::string load_text(Id id);
   std::string rounded_text(Id id, const std::string& text) const;
   std::string local_hash(Id dropout) const;
-  std::string operand_at(plan::BufferId buffer) const { return "at_" + names_of(buffer); }
   std::string names_of(plan::BufferId buffer) const { return buffer_names_.at(buffer.index); }
   std::string storage(plan::BufferId buffer) const;
   std::string widened(plan::BufferId buffer, const std::string& text) const;

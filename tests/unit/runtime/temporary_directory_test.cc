@@ -75,16 +75,18 @@ TEST(TemporaryDirectory, ProcessKilledLeavesNothing) {
 TEST(TemporaryDirectory, OnlyAbandonedOnesAreRemoved) {
   const TemporaryFolder folder;
   const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(25);
-  for (const char* name : {".coconet-work-aaaaaa", ".coconet-work-aaaaaaa", "coconet-aaaaaa"}) {
+  const std::string old = ".coconet-work-0123456789abcdef", file = ".coconet-work-1123456789abcdef",
+                    fresh = ".coconet-work-2123456789abcdef", longer = old + "0",
+                    mine = "coconet-mine";
+  for (const std::string& name : {old, longer, mine}) {
     fs::create_directories(folder.path(name) + "/inside");
     fs::last_write_time(folder.path(name), long_ago);
   }
-  test::write_text(folder.path(".coconet-work-bbbbbb"), "a file");
-  fs::last_write_time(folder.path(".coconet-work-bbbbbb"), long_ago);
-  fs::create_directories(folder.path(".coconet-work-cccccc"));
+  test::write_text(folder.path(file), "a file");
+  fs::last_write_time(folder.path(file), long_ago);
+  fs::create_directories(folder.path(fresh));
   remove_abandoned(folder.path(""));
-  EXPECT_THAT(folder.names(), testing::ElementsAre(".coconet-work-aaaaaaa", ".coconet-work-bbbbbb",
-                                                   ".coconet-work-cccccc", "coconet-aaaaaa"));
+  EXPECT_THAT(folder.names(), testing::UnorderedElementsAre(longer, file, fresh, mine));
 }
 
 }  // namespace
