@@ -76,9 +76,10 @@ Scheduling::Written Scheduling::split(const StepName& all_reduce, const std::str
 }
 
 Scheduling::Written Scheduling::distribute(const StepName& value, std::optional<Slice> slice,
-                                           At at) {
+                                           const std::string& axis, At at) {
   std::vector<StepArgument> arguments = list_of(named(value, where_of(at)));
   if (slice) arguments.emplace_back(*slice);
+  if (!axis.empty()) arguments.emplace_back(axis);
   return add("distribute", std::move(arguments), at);
 }
 

@@ -30,16 +30,20 @@ std::string statements_of(const Graph& graph) {
   return text.substr(begin, text.rfind('}') - begin);
 }
 
-TEST(Documents, TransformationsShowsEverySchedule) {
+void expect_transformations_show(const File& file, const Schedule& schedule) {
   const std::string document = text_of_file("docs/transformations.md");
+  const std::string shown = statements_of(apply(file.program(schedule.program), schedule).graph);
+  EXPECT_NE(document.find("```\n" + shown + "```\n"), std::string::npos)
+      << schedule.program << " " << schedule.name << "\n"
+      << shown;
+}
+
+TEST(Documents, TransformationsShowsEverySchedule) {
   const File file = read_file(std::string(kSourceDir) + "/docs/transformations.coco");
   ASSERT_FALSE(file.schedules.empty());
-  for (const Schedule& schedule : file.schedules) {
-    const std::string shown = statements_of(apply(file.program(schedule.program), schedule).graph);
-    EXPECT_NE(document.find("```\n" + shown + "```\n"), std::string::npos)
-        << schedule.program << " " << schedule.name << "\n"
-        << shown;
-  }
+  for (const Schedule& schedule : file.schedules) expect_transformations_show(file, schedule);
+  const File stages = read_file(std::string(kSourceDir) + "/examples/pipeline.coco");
+  expect_transformations_show(stages, stages.schedule("pipeline", "overlapped"));
 }
 
 // README.md, without the indentation that the body has inside its function.

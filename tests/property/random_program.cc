@@ -34,7 +34,7 @@ Program random_program(Random& random) {
                                                 DTypeKind::f32, DTypeKind::f64};
   std::optional<DTypeKind> parameter;
   if (random.chance(30)) parameter = random.pick(kBound);
-  ProgramWriter writer(random, header_of(random.chance(75) ? 1 : 2, parameter));
+  ProgramWriter writer(random, header_of(random.chance(60) ? 1 : 2, parameter));
   Program program = writer.write(1 + random.below(8));
   program.parameter = parameter;
   return program;

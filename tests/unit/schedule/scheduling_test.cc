@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "coconet/graph/print.h"
 #include "coconet/program/program.h"
 #include "coconet/schedule/file.h"
 
@@ -40,6 +41,30 @@ TEST(Scheduling, ReadsAsTheTextForm) {
             "}\n");
   EXPECT_EQ(parse_schedule(text_of(s.schedule())), s.schedule());
   EXPECT_EQ(apply(t.p.graph(), s.schedule()).graph, s.graph());
+}
+
+// The schedule `sliced` of examples/pipeline.coco, and one that fuses the whole send.
+TEST(Scheduling, OnAMeshOfStages) {
+  Program p("stage", Mesh{"world", {"pp", "tp"}});
+  const Dim N = p.dim("N");
+  const Tensor x = p.input("x", f32, {N}, {local().on("pp"), partial(Fold::sum).on("tp")});
+  const Tensor y = p.let("y", all_reduce(x, Fold::sum, on("tp")) * 2);
+  const Tensor back = p.let("back", shift(y, "pp", -1, true));
+  const Tensor stages = p.let("stages", stack(back, on("pp")));
+  const Tensor parts = p.let("parts", all_to_all(stages, Slice::dim(0), Slice::all(), on("pp")));
+  p.returns({parts});
+  Scheduling s("sliced", p.graph());
+  const auto [piece, whole] = s.distribute(y, Slice::all(), "tp").as("piece", "whole");
+  s.reorder(whole, {back}).as("body", "gather");
+  EXPECT_EQ(text_of(s.schedule()),
+            "schedule sliced for stage {\n"
+            "  piece, whole = distribute(y, (*), tp)\n"
+            "  body, gather = reorder(whole, [back])\n"
+            "}\n");
+  Scheduling fused("fused", p.graph());
+  fused.fuse({y, back});
+  EXPECT_EQ(print(parse_program(print(s.graph(), true)), true), print(s.graph(), true));
+  EXPECT_EQ(parts.type().text(p.graph().mesh()), "f32[pp,N] sliced(*)@pp");
 }
 
 TEST(Scheduling, TensorsOfTheProgramSurviveSteps) {
