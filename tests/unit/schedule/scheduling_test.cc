@@ -48,7 +48,8 @@ TEST(Scheduling, OnAMeshOfStages) {
   Program p("stage", Mesh{"world", {"pp", "tp"}});
   const Dim N = p.dim("N");
   const Tensor x = p.input("x", f32, {N}, {local().on("pp"), partial(Fold::sum).on("tp")});
-  const Tensor y = p.let("y", all_reduce(x, Fold::sum, on("tp")) * 2);
+  const Tensor total = p.let("total", all_reduce(x, Fold::sum, on("tp")));
+  const Tensor y = p.let("y", total * 2);
   const Tensor back = p.let("back", shift(y, "pp", -1, true));
   const Tensor stages = p.let("stages", stack(back, on("pp")));
   const Tensor parts = p.let("parts", all_to_all(stages, Slice::dim(0), Slice::all(), on("pp")));
