@@ -150,6 +150,26 @@ program it(x: f32[N] partial(+)@[dp,tp], y: f16[N] local@dp, c: f32[N] sliced(0)
                   "--mesh dp=3,tp=2 --dim N=4133");
 }
 
+// A later axis cuts what an earlier one left of several dims.
+TEST(CliProgram, SlicesOfDimsThatAreCutAlready) {
+  expect_verified(R"(
+mesh world(dp, tp)
+dim N, H
+program it(x: f32[N,H] sliced(1)@tp sliced(*)@dp, y: f32[N,H] sliced(0)@dp sliced(0..1)@tp,
+           z: f32[N,H,H] sliced(0)@tp sliced(0..1)@dp, b: f32[H], w: f32[H,H]) {
+  a = x * 2
+  c = all_gather(y + b)@tp
+  d = all_gather(all_gather(x)@dp)@tp
+  e = all_to_all(x, (*), 0)@dp
+  f = all_reduce(sum(z, [0,1]), +)@[dp,tp]
+  g = matmul(z, w)
+  h = dropout(y, 0.5)
+  return a, c, d, e, f, g, h
+}
+)",
+                  "--mesh dp=2,tp=3 --dim N=70,H=90");
+}
+
 // Data by tensor parallel, nested slices of one dim, and collectives over both axes.
 TEST(CliProgram, SchedulesOnTwoAxes) {
   const std::string program = R"(
