@@ -93,7 +93,8 @@ bool Storage::in_place(NodeId update, const std::vector<int>& unit_of,
       if (unit_of[r] < at) continue;
       if (unit_of[r] > at) return false;
       const Member& member = member_of(units[at], NodeId{r});
-      const bool same_kernel = &member == &writer;
+      // What a send writes is another rank's element, which that rank may not have read.
+      const bool same_kernel = &member == &writer && !is_send(graph.node(value).op);
       if (!same_kernel ||
           !reads_elementwise(graph, reader, input, graph.node(storage).type.shape)) {
         return false;

@@ -40,6 +40,22 @@ program p(x: f32[H,H] sliced(0), state s: f32[H,H] sliced(0), w: f32[H,H]) {
   expect_sound(program, "overlap(v, out)", {{"H", 7}}, {2});
 }
 
+// A rank that is ahead would write its neighbour's state before the neighbour has read it.
+TEST(Regression, AStateThatIsReadAsItIsSentIsNotSentInPlace) {
+  const char* const program = R"(
+mesh world(pp)
+dim N
+program p(state m: f32[N] local, x: f32[N] local) {
+  y = m * 2 + x
+  s = shift(y, pp, 1, wrap)
+  m2 = update(m, s)
+  return m2
+})";
+  for (const char* steps : {"", "fuse(y, s)", "fuse(y, s, m2)"}) {
+    expect_sound(program, steps, {{"N", 70}}, {3});
+  }
+}
+
 TEST(Regression, AnAllReduceInChunksIsCutByRows) {
   const char* const program = R"(
 mesh world(tp)
