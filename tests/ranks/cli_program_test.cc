@@ -45,6 +45,27 @@ program int(double: auto[class,EOF] sliced(0), struct: f32[EOF], NULL: f32[N',Ca
                   "--ranks 3 --dim class=5,EOF=3,tick=7,Call=4,N'=6");
 }
 
+// Data x tensor parallel, with the momentum cut by (*) within the columns that tp cuts.
+TEST(CliProgram, ReductionsOfAFlatSliceWithinOthers) {
+  const std::string text = R"(
+mesh world(dp, tp)
+dim N, H
+program step(g: f32[N,H] local@dp sliced(1)@tp, state m: f32[N,H] sliced(1)@tp sliced(*)@dp) {
+  rs     = reduce_scatter(g, +, (*))@dp
+  m2     = update(m, 0.9 * m + rs)
+  length = norm(m2)
+  most   = all_reduce(max(m2), max)
+  middle = mean(m2)
+  whole  = norm(all_gather(m2)@dp)
+  total  = all_reduce(sum(m2), +)
+  return length, most, middle, whole, total
+}
+)";
+  expect_verified(text, "--mesh dp=2,tp=3 --dim N=70,H=45");
+  expect_verified(text, "--mesh dp=3,tp=2 --dim N=3,H=1");
+  expect_verified(text, "--mesh dp=2,tp=2 --dim N=0,H=5");
+}
+
 // What one operand holds a part of and the other all: of K, and of the batches.
 TEST(CliProgram, AMatmulTakesThePartThatBothOperandsHold) {
   expect_verified(R"(
