@@ -34,15 +34,15 @@ class Expansion {
     return add(FoldBlocks{blocks.fold}, {gathered(sums, axes)});
   }
   NodeId gathered(NodeId x, AxisList axes) { return add(AllGather{std::move(axes)}, {x}); }
-  // all_reduce(sum(x, dims)) over the axes that slice the dims.
-  NodeId summed(NodeId x, const std::vector<int>& dims) {
+  // all_reduce(sum(x, dims)) over the axes that slice the dims, or of another reduction.
+  NodeId reduced(NodeId x, const std::vector<int>& dims, ReduceFn fn = ReduceFn::sum) {
     const AxisList partial = builder_.type(x).layout.axes_that_are<Partial>();
-    const NodeId sum = add(Reduce{ReduceFn::sum, dims}, {x});
-    AxisList axes = builder_.type(sum).layout.axes_that_are<Partial>();
+    const NodeId here = add(Reduce{fn, dims}, {x});
+    AxisList axes = builder_.type(here).layout.axes_that_are<Partial>();
     std::erase_if(axes, [&](int axis) {
       return std::find(partial.begin(), partial.end(), axis) != partial.end();
     });
-    return axes.empty() ? sum : add(AllReduce{Fold::sum, axes}, {sum});
+    return axes.empty() ? here : add(AllReduce{*fold_of(fn), axes}, {here});
   }
 
  private:
@@ -84,7 +84,7 @@ NodeId expand_norm(Expansion e, const TensorType& type, const Norm& op, NodeId x
     squares = e.folded_blocks(x, {Fold::sum, true});
   } else {
     const NodeId wide = e.widened(x);
-    squares = e.summed(e.pointwise(PointwiseFn::mul, {wide, wide}), {});
+    squares = e.reduced(e.pointwise(PointwiseFn::mul, {wide, wide}), {});
   }
   return e.cast_to(op.out.value_or(type.dtype), e.pointwise(PointwiseFn::sqrt, {squares}));
 }
@@ -94,7 +94,7 @@ NodeId expand_reduce(Expansion e, const TensorType& type, const Reduce& op, Node
   if (cut_of(type, op.dims) == Cut::flat) {
     value = e.folded_blocks(x, {fold_of(op.fn).value_or(Fold::sum), false});
   } else {
-    value = e.summed(e.widened(x), op.dims);
+    value = e.reduced(e.widened(x), op.dims);
   }
   if (op.fn == ReduceFn::mean) {
     Shape over = type.shape;
@@ -125,18 +125,31 @@ void need_wide(const GraphBuilder& builder, const TensorType& x, const Reduce& o
       where);
 }
 
-NodeId expand_layer_norm(Expansion e, const TensorType& type, const std::vector<NodeId>& inputs) {
+// layer_norm, centred, or rms_norm.
+NodeId expand_row_norm(Expansion e, const TensorType& type, const std::vector<NodeId>& inputs) {
   const int last = type.rank() - 1;
-  const NodeId x = e.widened(inputs[0]);
-  const NodeId mean = e.divided_by_size(e.summed(x, {last}), type.shape.back());
-  const NodeId centred = e.pointwise(PointwiseFn::sub, {x, mean});
-  const NodeId squares = e.pointwise(PointwiseFn::mul, {centred, centred});
-  const NodeId variance = e.divided_by_size(e.summed(squares, {last}), type.shape.back());
+  const bool centred = inputs.size() == 4;
+  NodeId x = e.widened(inputs[0]);
+  if (centred) {
+    const NodeId mean = e.divided_by_size(e.reduced(x, {last}), type.shape.back());
+    x = e.pointwise(PointwiseFn::sub, {x, mean});
+  }
+  const NodeId squares = e.pointwise(PointwiseFn::mul, {x, x});
+  const NodeId variance = e.divided_by_size(e.reduced(squares, {last}), type.shape.back());
   const NodeId scale =
-      e.pointwise(PointwiseFn::rsqrt, {e.pointwise(PointwiseFn::add, {variance, inputs[3]})});
-  const NodeId unit = e.pointwise(PointwiseFn::mul, {centred, scale});
-  const NodeId scaled = e.pointwise(PointwiseFn::mul, {unit, e.widened(inputs[1])});
-  return e.cast_to(type.dtype, e.pointwise(PointwiseFn::add, {scaled, e.widened(inputs[2])}));
+      e.pointwise(PointwiseFn::rsqrt, {e.pointwise(PointwiseFn::add, {variance, inputs.back()})});
+  const NodeId unit = e.pointwise(PointwiseFn::mul, {x, scale});
+  NodeId out = e.pointwise(PointwiseFn::mul, {unit, e.widened(inputs[1])});
+  if (centred) out = e.pointwise(PointwiseFn::add, {out, e.widened(inputs[2])});
+  return e.cast_to(type.dtype, out);
+}
+
+NodeId expand_softmax(Expansion e, const TensorType& type, const std::vector<int>& dims, NodeId x) {
+  const NodeId wide = e.widened(x);
+  const NodeId largest = e.reduced(wide, dims, ReduceFn::max);
+  const NodeId shifted = e.pointwise(PointwiseFn::sub, {wide, largest});
+  const NodeId powers = e.pointwise(PointwiseFn::exp, {shifted});
+  return e.cast_to(type.dtype, e.pointwise(PointwiseFn::div, {powers, e.reduced(powers, dims)}));
 }
 
 // What does not fit is not expanded, so that inference says what is wrong with it: the nodes of the
@@ -148,15 +161,27 @@ bool fits(const Reduce& op, const TensorType& x) {
   if (x.is_list() && (op.fn == ReduceFn::mean || !op.dims.empty())) return false;
   return op.fn != ReduceFn::mean || is_floating(x.dtype.kind);
 }
-bool fit_layer_norm(const GraphBuilder& builder, const std::vector<NodeId>& inputs) {
+bool fit_row_norm(const GraphBuilder& builder, const std::vector<NodeId>& inputs) {
   const TensorType& x = builder.type(inputs[0]);
-  if (inputs.size() != 4 || x.shape.empty()) return false;
-  for (int i = 1; i <= 2; ++i) {
+  if (x.shape.empty()) return false;
+  for (std::size_t i = 1; i + 1 < inputs.size(); ++i) {
     const TensorType& weight = builder.type(inputs[i]);
     if (weight.dtype != x.dtype || weight.shape != Shape{x.shape.back()}) return false;
   }
-  const TensorType& eps = builder.type(inputs[3]);
+  const TensorType& eps = builder.type(inputs.back());
   return eps.is_scalar() && eps.dtype == accumulator_of(x.dtype.kind);
+}
+// A slice cuts dims of the softmax alone, or others alone.
+bool fit_softmax(const TensorType& x, const std::vector<int>& dims) {
+  if (x.shape.empty() || !is_floating(x.dtype.kind) || any_partial(x)) return false;
+  if (dims.back() >= x.rank()) return false;
+  const AxisList& axes = x.layout.slice_order();
+  return std::all_of(axes.begin(), axes.end(), [&](int axis) {
+    const Slice& slice = x.layout.slice(axis);
+    const auto inside =
+        std::count_if(dims.begin(), dims.end(), [&](int d) { return slice.has(d); });
+    return !slice.flat && (inside == 0 || inside == slice.last - slice.first + 1);
+  });
 }
 
 // The last node of the expansion; invalid if the operation needs none, or has none and inference
@@ -185,13 +210,20 @@ NodeId expand(GraphBuilder& builder, const Op& op, const std::vector<NodeId>& in
     if (whole_of_flat) need_wide(builder, type, *reduce, where);
     return expand_reduce(e, type, *reduce, inputs[0]);
   }
-  if (std::holds_alternative<LayerNorm>(op)) {
+  if (const Softmax* softmax = std::get_if<Softmax>(&op)) {
+    const std::vector<int> last = {type.rank() - 1};
+    const std::vector<int>& dims = softmax->dims.empty() ? last : softmax->dims;
+    if (!fit_softmax(type, dims)) return {};
+    if (dims == last && cut_of(type, dims) == Cut::none) return {};
+    return expand_softmax(e, type, dims, inputs[0]);
+  }
+  if (std::holds_alternative<LayerNorm>(op) || std::holds_alternative<RmsNorm>(op)) {
     const bool last_alone =
-        fit_layer_norm(builder, inputs) && !any_partial(type) &&
+        fit_row_norm(builder, inputs) && !any_partial(type) &&
         std::any_of(
             type.layout.slice_order().begin(), type.layout.slice_order().end(),
             [&](int axis) { return type.layout.slice(axis) == Slice::dim(type.rank() - 1); });
-    if (last_alone) return expand_layer_norm(e, type, inputs);
+    if (last_alone) return expand_row_norm(e, type, inputs);
   }
   return {};
 }
@@ -200,11 +232,12 @@ NodeId expand(GraphBuilder& builder, const Op& op, const std::vector<NodeId>& in
 
 NodeId add_visible(GraphBuilder& builder, Op op, std::vector<NodeId> inputs, std::string name,
                    Where where) {
-  if (std::holds_alternative<LayerNorm>(op) && inputs.size() == 4) {
+  const bool norm = std::holds_alternative<LayerNorm>(op) || std::holds_alternative<RmsNorm>(op);
+  if (norm && inputs.size() >= 3) {
     const DType& x = builder.type(inputs[0]).dtype;
-    const TensorType& eps = builder.type(inputs[3]);
+    const TensorType& eps = builder.type(inputs.back());
     if (x.kind == DTypeKind::f64 && eps.is_scalar() && eps.dtype == f32) {
-      inputs[3] = Expansion(builder, where).cast_to(f64, inputs[3]);
+      inputs.back() = Expansion(builder, where).cast_to(f64, inputs.back());
     }
   }
   const NodeId last = expand(builder, op, inputs, where);

@@ -122,10 +122,26 @@ class Writer {
                    [](const Pointwise&) {},
                    [&](const Cast& o) { out_ += ", " + o.to.text(); },
                    [&](const Dropout& o) { out_ += ", site=" + std::to_string(o.site); },
-                   [&](const Matmul& o) { out_dtype(o.out); },
+                   [&](const Matmul& o) {
+                     if (o.ta) out_ += ", ta=true";
+                     if (o.tb) out_ += ", tb=true";
+                     out_dtype(o.out);
+                   },
                    [&](const Reduce& o) { write_dims(o.dims); },
                    [&](const Norm& o) { out_dtype(o.out); },
                    [](const LayerNorm&) {},
+                   [](const RmsNorm&) {},
+                   [&](const Softmax& o) { write_dims(o.dims); },
+                   [&](const Transpose& o) { write_dims(o.order); },
+                   [&](const Reshape& o) { out_ += ", " + text_of(o.shape); },
+                   [&](const Narrow& o) {
+                     number(o.dim);
+                     out_ += ", " + o.start.text() + ", " + o.length.text();
+                   },
+                   [&](const Concat& o) {
+                     number(o.dim);
+                     if (o.size) out_ += ", size=" + o.size->text();
+                   },
                    [](const BlockReduce&) {},
                    [&](const FoldBlocks& o) { fold(o.fold); },
                    [&](const Across& o) { fold(o.fold); },

@@ -75,7 +75,7 @@ NodeId GraphBuilder::add(Op op, std::vector<NodeId> inputs, std::string name, Wh
     types.push_back(type(input));
   }
   try {
-    TensorType type = infer(op, types, mesh());
+    TensorType type = infer(op, types, mesh(), header().requirements);
     graph_.nodes_.push_back(
         {std::move(op), std::move(inputs), std::move(type), "", std::move(where)});
   } catch (const UserError& error) {

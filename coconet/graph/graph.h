@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "coconet/base/error.h"
-#include "coconet/graph/op.h"
+#include "coconet/graph/requirement.h"
 
 namespace coconet {
 
@@ -65,6 +65,7 @@ struct Header {
   Mesh mesh;
   std::vector<std::string> dims;  // in order of declaration
   std::vector<DTypeParameter> dtypes;
+  std::vector<Requirement> requirements = {};  // in order of declaration
   friend bool operator==(const Header&, const Header&) = default;
 };
 

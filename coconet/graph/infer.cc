@@ -36,8 +36,9 @@ TensorType of_size(const Call& call, const DType& dtype) {
 
 }  // namespace
 
-TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& mesh) {
-  const Call call{op, inputs, mesh};
+TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& mesh,
+                 Requirements requirements) {
+  const Call call{op, inputs, mesh, requirements};
   rules::check_lists(call);
   return std::visit(
       Overloaded{[&](const Input& o) { return of_input(call, o); },
@@ -54,6 +55,12 @@ TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& m
                  [&](const Reduce& o) { return rules::reduce(call, o); },
                  [&](const Norm& o) { return rules::norm(call, o); },
                  [&](const LayerNorm&) { return rules::layer_norm(call); },
+                 [&](const RmsNorm&) { return rules::rms_norm(call); },
+                 [&](const Softmax& o) { return rules::softmax(call, o); },
+                 [&](const Transpose& o) { return rules::transpose(call, o); },
+                 [&](const Reshape& o) { return rules::reshape(call, o); },
+                 [&](const Narrow& o) { return rules::narrow(call, o); },
+                 [&](const Concat& o) { return rules::concat(call, o); },
                  [&](const BlockReduce& o) { return rules::block_reduce(call, o); },
                  [&](const FoldBlocks& o) { return rules::fold_blocks(call, o); },
                  [&](const Across& o) { return rules::across(call, o); },

@@ -3,13 +3,15 @@
 
 #include <span>
 
-#include "coconet/graph/op.h"
+#include "coconet/graph/requirement.h"
 
 namespace coconet {
 
 // The type of `op` applied to operands of types `inputs`. UserError(type) that names the operands'
 // types, what was needed and what would be legal. Pure.
-TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& mesh);
+// `requirements`: what the program requires of its sizes.
+TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& mesh,
+                 Requirements requirements = {});
 
 // The axes that a communication operation left out: the one that fits, partial axes first, local
 // ones only if there is none. UserError if none or several fit.

@@ -10,10 +10,11 @@ enum class Part { batch, rows, columns, inner };
 
 struct Shapes {
   int rank_a = 0, rank_b = 0;
-  int inner_a() const { return rank_a - 1; }
-  int rows_a() const { return rank_a - 2; }
-  int inner_b() const { return rank_b - 2; }
-  int columns_b() const { return rank_b - 1; }
+  bool ta = false, tb = false;
+  int inner_a() const { return rank_a - (ta ? 2 : 1); }
+  int rows_a() const { return rank_a - (ta ? 1 : 2); }
+  int inner_b() const { return rank_b - (tb ? 1 : 2); }
+  int columns_b() const { return rank_b - (tb ? 2 : 1); }
   bool batched() const { return rank_b > 2; }
 };
 
@@ -25,17 +26,22 @@ void need_dtypes(const Call& call, const Matmul& op) {
   if (op.out) need_floating(call, *op.out);
 }
 
-Shape shape_of(const Call& call) {
+Shape shape_of(const Call& call, const Shapes& shapes) {
   const Shape& a = call.operands[0].shape;
   const Shape& b = call.operands[1].shape;
-  const std::string form = "a[..., m, k] times b[k, n], or b[..., k, n] with a's leading dims";
+  const std::string k_n = shapes.tb ? "n, k]" : "k, n]";
+  const std::string form = std::string("a[..., ") + (shapes.ta ? "k, m]" : "m, k]") + " times b[" +
+                           k_n + ", or b[..., " + k_n + " with a's leading dims";
   if (a.size() < 2 || b.size() < 2 || (b.size() > 2 && b.size() != a.size())) {
     refuse(call, "the numbers of dims do not fit", form);
   }
-  if (a.back() != b[b.size() - 2]) {
+  const Dim& of_a = a[shapes.inner_a()];
+  const Dim& of_b = b[shapes.inner_b()];
+  if (of_a != of_b) {
     refuse(call,
-           "the last dim of the first operand is " + a.back().text() +
-               " and the last but one of the second " + b[b.size() - 2].text() +
+           std::string(shapes.ta ? "the last dim but one" : "the last dim") +
+               " of the first operand is " + of_a.text() + " and the last " +
+               (shapes.tb ? "" : "but one ") + "of the second " + of_b.text() +
                "; needed equal dims",
            form);
   }
@@ -45,7 +51,8 @@ Shape shape_of(const Call& call) {
     }
   }
   Shape out = a;
-  out.back() = b.back();
+  out[a.size() - 2] = a[shapes.rows_a()];
+  out.back() = b[shapes.columns_b()];
   return out;
 }
 
@@ -61,15 +68,20 @@ Shape shape_of(const Call& call) {
 
 Part part_of(const Call& call, const Shapes& shapes, int operand, const Slice& slice) {
   if (slice.flat) refuse_range(call, operand, slice);
-  if (operand == 0) {
-    if (slice == Slice::dim(shapes.inner_a())) return Part::inner;
-    if (slice.last == shapes.inner_a()) refuse_range(call, operand, slice);
-    return slice.last < shapes.rows_a() ? Part::batch : Part::rows;
+  const int rank = operand == 0 ? shapes.rank_a : shapes.rank_b;
+  if (slice.last < rank - 2) return Part::batch;
+  if (slice == Slice::dim(operand == 0 ? shapes.inner_a() : shapes.inner_b())) return Part::inner;
+  if (operand == 1) {
+    if (slice == Slice::dim(shapes.columns_b())) return Part::columns;
+    refuse_range(call, operand, slice);
   }
-  if (slice == Slice::dim(shapes.inner_b())) return Part::inner;
-  if (slice == Slice::dim(shapes.columns_b())) return Part::columns;
-  if (slice.last >= shapes.inner_b()) refuse_range(call, operand, slice);
-  return Part::batch;
+  if (slice.has(shapes.inner_a())) refuse_range(call, operand, slice);
+  return Part::rows;
+}
+
+// The slice of a's rows as one of the result.
+Slice rows_in_result(const Shapes& shapes, const Slice& slice) {
+  return shapes.ta ? Slice::dim(shapes.rank_a - 2) : slice;
 }
 
 std::string word_of(Part part) {
@@ -114,7 +126,7 @@ Placement sliced_pair(const Call& call, const Shapes& shapes, int axis) {
     refuse_pair(call, axis, word_of(part_a), word_of(part_b));
   }
   if ((a ? part_a : part_b) == Part::inner) return Partial{Fold::sum};
-  if (a) return *a;
+  if (a) return Sliced{part_a == Part::rows ? rows_in_result(shapes, a->slice) : a->slice};
   return part_b == Part::columns ? Sliced{Slice::dim(shapes.rank_a - 1)} : *b;
 }
 
@@ -148,6 +160,7 @@ Layout slices_of(const Call& call, const Shapes& shapes, int operand, bool inner
     if ((part == Part::inner) != inner) continue;
     Slice in_result = slice;
     if (part == Part::inner) in_result = Slice::dim(0);
+    if (part == Part::rows) in_result = rows_in_result(shapes, slice);
     if (part == Part::columns) in_result = Slice::dim(shapes.rank_a - 1);
     out = out.with(axis, Sliced{in_result});
   }
@@ -161,8 +174,8 @@ TensorType matmul(const Call& call, const Matmul& op) {
   need_dtypes(call, op);
   TensorType result;
   result.dtype = op.out.value_or(call.operands[0].dtype);
-  result.shape = shape_of(call);
-  const Shapes shapes{call.operands[0].rank(), call.operands[1].rank()};
+  const Shapes shapes{call.operands[0].rank(), call.operands[1].rank(), op.ta, op.tb};
+  result.shape = shape_of(call, shapes);
   Layout base(call.mesh.size());
   for (int axis = 0; axis < call.mesh.size(); ++axis) {
     const Placement placement = pair(call, shapes, axis);

@@ -128,12 +128,20 @@ TensorType norm(const Call& call, const Norm& op) {
   return x.is_list() ? of_members(x, dtype) : TensorType{dtype, {}, x.layout};
 }
 
-TensorType layer_norm(const Call& call) {
-  need_operands(call, 4);
+namespace {
+
+void need_dims(const Call& call) {
+  if (!call.operands[0].shape.empty()) return;
+  refuse(call, "a scalar has no last dim", "a tensor of one dim or more");
+}
+
+// Of x, `weights` weights over the last dim, and eps.
+TensorType row_norm(const Call& call, int weights) {
+  need_operands(call, weights + 2);
   const TensorType& x = call.operands[0];
   need_floating(call, x.dtype);
-  if (x.shape.empty()) refuse(call, "a scalar has no last dim", "a tensor of one dim or more");
-  for (int i = 1; i <= 2; ++i) {
+  need_dims(call);
+  for (int i = 1; i <= weights; ++i) {
     const TensorType& weight = call.operands[i];
     const std::string name = i == 1 ? "gamma" : "beta";
     if (weight.dtype != x.dtype || weight.shape != Shape{x.shape.back()}) {
@@ -143,7 +151,7 @@ TensorType layer_norm(const Call& call) {
              "weights over the last dim in the operand's dtype");
     }
   }
-  const TensorType& eps = call.operands[3];
+  const TensorType& eps = call.operands[weights + 1];
   if (!eps.is_scalar() || eps.dtype != accumulator(x.dtype)) {
     refuse(call,
            "eps is " + eps.text(call.mesh) + ", needed a scalar of " + accumulator(x.dtype).text() +
@@ -160,12 +168,12 @@ TensorType layer_norm(const Call& call) {
              "all_gather it first, or slice it by its rows");
     }
     std::vector<Placement> at = {x.layout.at(axis)};
-    for (int i = 1; i <= 3; ++i) {
+    for (int i = 1; i <= weights + 1; ++i) {
       if (std::holds_alternative<Partial>(call.at(i, axis)) ||
           std::holds_alternative<Sliced>(call.at(i, axis))) {
         refuse(call,
-               call.on(axis) + " gamma, beta or eps is " + text_of(call.at(i, axis)) +
-                   ", needed replicated",
+               call.on(axis) + (weights == 2 ? " gamma, beta or eps is " : " gamma or eps is ") +
+                   text_of(call.at(i, axis)) + ", needed replicated",
                "all_gather or all_reduce it first");
       }
       at.push_back(call.at(i, axis));
@@ -174,6 +182,37 @@ TensorType layer_norm(const Call& call) {
     if (!std::holds_alternative<Sliced>(placement)) base = base.with(axis, placement);
   }
   return {x.dtype, x.shape, with_slices(call, base, {x.layout})};
+}
+
+}  // namespace
+
+TensorType layer_norm(const Call& call) { return row_norm(call, 2); }
+TensorType rms_norm(const Call& call) { return row_norm(call, 1); }
+
+TensorType softmax(const Call& call, const Softmax& op) {
+  need_operands(call, 1);
+  const TensorType& x = call.operands[0];
+  need_floating(call, x.dtype);
+  need_dims(call);
+  check_dims(call, op.dims);
+  const std::vector<int> last = {x.rank() - 1};
+  const std::vector<int>& dims = op.dims.empty() ? last : op.dims;
+  for (int axis = 0; axis < call.mesh.size(); ++axis) {
+    if (x.layout.is<Partial>(axis)) of_partial(call, axis, std::nullopt);
+    if (!x.layout.is<Sliced>(axis)) continue;
+    const Slice& slice = x.layout.slice(axis);
+    if (std::none_of(dims.begin(), dims.end(), [&](int d) { return slice.has(d); })) continue;
+    refuse(call,
+           call.on(axis) + " the operand is sliced" + slice.text() +
+               ", which cuts dims over which the softmax goes together with others",
+           "all_gather it first, or slice it by other dims, or by those dims alone");
+  }
+  if (dims != last) {
+    refuse(call, "the softmax is over other dims than the last",
+           "exp(x - max(x, dims)) / sum(exp(x - max(x, dims)), dims), which a program gets when it "
+           "writes softmax(x, dims)");
+  }
+  return x;
 }
 
 TensorType block_reduce(const Call& call, const BlockReduce& op) {

@@ -17,6 +17,9 @@ std::string Call::text() const {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     out += (i > 0 ? ", " : "") + operands[i].text(mesh);
   }
+  if (const Matmul* matmul = std::get_if<Matmul>(&op)) {
+    out += std::string(matmul->ta ? ", ta=true" : "") + (matmul->tb ? ", tb=true" : "");
+  }
   return out + ")" + (axes_of(op).empty() ? "" : text_of_axes(mesh, axes_of(op)));
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "coconet/graph/op.h"
+#include "coconet/graph/requirement.h"
 
 namespace coconet::rules {
 
@@ -14,6 +14,7 @@ struct Call {
   const Op& op;
   std::span<const TensorType> operands;
   const Mesh& mesh;
+  Requirements requirements;
   std::string text() const;
   std::string on(int axis) const;                    // "on axis tp"
   const Placement& at(int operand, int axis) const;  // of an operand
@@ -53,6 +54,12 @@ TensorType matmul(const Call& call, const Matmul& op);
 TensorType reduce(const Call& call, const Reduce& op);
 TensorType norm(const Call& call, const Norm& op);
 TensorType layer_norm(const Call& call);
+TensorType rms_norm(const Call& call);
+TensorType softmax(const Call& call, const Softmax& op);
+TensorType transpose(const Call& call, const Transpose& op);
+TensorType reshape(const Call& call, const Reshape& op);
+TensorType narrow(const Call& call, const Narrow& op);
+TensorType concat(const Call& call, const Concat& op);
 TensorType block_reduce(const Call& call, const BlockReduce& op);
 TensorType fold_blocks(const Call& call, const FoldBlocks& op);
 TensorType across(const Call& call, const Across& op);

@@ -118,8 +118,10 @@ std::optional<DType> literal_dtype(const Op& op, int operand,
     return pointwise_literal_dtype(pointwise->fn, operand, known);
   }
   if (std::holds_alternative<Dropout>(op) && operand == 1) return f32;
-  if (std::holds_alternative<LayerNorm>(op) && operand == 3 && known[0]) {
-    return DType(accumulator_of(known[0]->kind));  // eps
+  const bool eps = (std::holds_alternative<LayerNorm>(op) && operand == 3) ||
+                   (std::holds_alternative<RmsNorm>(op) && operand == 2);
+  if (eps && known[0]) {
+    return DType(accumulator_of(known[0]->kind));
   }
   if (std::holds_alternative<Update>(op) && operand == 1) return known[0];
   return std::nullopt;

@@ -53,6 +53,12 @@ std::string_view name_of(const Op& op) {
                                [](const Reduce& r) -> Name { return name_of(r.fn); },
                                [](const Norm&) -> Name { return "norm"; },
                                [](const LayerNorm&) -> Name { return "layer_norm"; },
+                               [](const RmsNorm&) -> Name { return "rms_norm"; },
+                               [](const Softmax&) -> Name { return "softmax"; },
+                               [](const Transpose&) -> Name { return "transpose"; },
+                               [](const Reshape&) -> Name { return "reshape"; },
+                               [](const Narrow&) -> Name { return "narrow"; },
+                               [](const Concat&) -> Name { return "concat"; },
                                [](const BlockReduce& b) -> Name { return block_name_of(b); },
                                [](const FoldBlocks&) -> Name { return "fold"; },
                                [](const Across&) -> Name { return "across"; },
@@ -79,6 +85,16 @@ std::string_view word_of(const Op& op) {
 bool is_literal(const Op& op) {
   return std::holds_alternative<Constant>(op) || std::holds_alternative<AxisSize>(op) ||
          std::holds_alternative<DimSize>(op);
+}
+
+bool is_movement(const Op& op) {
+  return std::holds_alternative<Transpose>(op) || std::holds_alternative<Reshape>(op) ||
+         std::holds_alternative<Narrow>(op) || std::holds_alternative<Concat>(op);
+}
+
+bool works_on_rows(const Op& op) {
+  return std::holds_alternative<LayerNorm>(op) || std::holds_alternative<RmsNorm>(op) ||
+         std::holds_alternative<Softmax>(op);
 }
 
 bool is_communication(const Op& op) {

@@ -64,10 +64,11 @@ struct Dropout {
   friend bool operator==(const Dropout&, const Dropout&) = default;
 };
 
-// a[..., m, k] b[k, n] (b may have the same leading dims: batched). Rounds once to `out`, default
-// the operands' dtype.
+// a[..., m, k] b[k, n] (b may have the same leading dims: batched); with `ta` a is given as
+// [..., k, m], with `tb` b as [..., n, k]. Rounds once to `out`, default the operands' dtype.
 struct Matmul {
   std::optional<DType> out;
+  bool ta = false, tb = false;
   friend bool operator==(const Matmul&, const Matmul&) = default;
 };
 
@@ -92,6 +93,43 @@ struct Norm {
 // layer_norm(x, gamma, beta, eps) over the last dim, in f32, rounded once.
 struct LayerNorm {
   friend bool operator==(const LayerNorm&, const LayerNorm&) = default;
+};
+
+// rms_norm(x, gamma, eps): x * rsqrt(mean(x * x) + eps) * gamma over the last dim, in f32, rounded
+// once.
+struct RmsNorm {
+  friend bool operator==(const RmsNorm&, const RmsNorm&) = default;
+};
+
+// exp(x - max(x)) over its sum, in f32, rounded once. Over `dims` (ascending); none: the last dim.
+struct Softmax {
+  std::vector<int> dims;
+  friend bool operator==(const Softmax&, const Softmax&) = default;
+};
+
+// --- Movement of data; no element changes.
+// transpose(x, [order]): dim i of the result is dim order[i] of x.
+struct Transpose {
+  std::vector<int> order;
+  friend bool operator==(const Transpose&, const Transpose&) = default;
+};
+// reshape(x, [dims]): the same elements in the same row-major order.
+struct Reshape {
+  Shape shape;
+  friend bool operator==(const Reshape&, const Reshape&) = default;
+};
+// narrow(x, dim, start, length): elements [start, start + length) of a dim.
+struct Narrow {
+  int dim = 0;
+  Dim start, length;
+  friend bool operator==(const Narrow&, const Narrow&) = default;
+};
+// concat(x, y, ..., dim): one after the other along a dim, whose size is `size` or, if the
+// operands' dims are multiples of one product, their sum.
+struct Concat {
+  int dim = 0;
+  std::optional<Dim> size;
+  friend bool operator==(const Concat&, const Concat&) = default;
 };
 
 // The canonical block sums (docs/numerics.md) of the flat index: [..] sliced(*) or whole ->
@@ -187,14 +225,19 @@ struct Stack {
 
 using Op =
     std::variant<Input, Constant, AxisSize, DimSize, Pointwise, Cast, Dropout, Matmul, Reduce, Norm,
-                 LayerNorm, BlockReduce, FoldBlocks, Across, Update, AllReduce, ReduceScatter,
-                 AllGather, ReduceTo, Broadcast, Shard, RootOf, AsPartial, Shift, AllToAll, Stack>;
+                 LayerNorm, RmsNorm, Softmax, Transpose, Reshape, Narrow, Concat, BlockReduce,
+                 FoldBlocks, Across, Update, AllReduce, ReduceScatter, AllGather, ReduceTo,
+                 Broadcast, Shard, RootOf, AsPartial, Shift, AllToAll, Stack>;
 
 std::string_view name_of(const Op& op);  // "add", "all_reduce", "input", ...
 std::string_view word_of(const Op& op);  // what a program writes: "+", "all_reduce", ...
 
 // A leaf that stands for a number: no inputs, and copied freely for each reader.
 bool is_literal(const Op& op);
+// Transpose, Reshape, Narrow or Concat.
+bool is_movement(const Op& op);
+// Makes each row of the last dim from all of that row.
+bool works_on_rows(const Op& op);
 // Moves data between ranks (Shard, RootOf, AsPartial and Stack do not).
 bool is_communication(const Op& op);
 // Writes each rank's value, or parts of it, to another rank: Shift and AllToAll.

@@ -22,6 +22,9 @@ std::string declarations(const Header& header) {
   for (const DTypeParameter& dtype : header.dtypes) {
     out += "dtype " + dtype.name + " = " + std::string(name_of(dtype.kind)) + "\n";
   }
+  for (const Requirement& requirement : header.requirements) {
+    out += "require " + text_of(requirement.condition, header.mesh) + "\n";
+  }
   return out + "\n";
 }
 

@@ -19,7 +19,8 @@ void verify_nodes(const Graph& graph) {
       check(input.valid() && input.index < i, "inputs stand before their readers");
       types.push_back(graph.node(input).type);
     }
-    check(infer(node.op, types, graph.mesh()) == node.type, "every type is what inference gives");
+    check(infer(node.op, types, graph.mesh(), graph.header().requirements) == node.type,
+          "every type is what inference gives");
   }
 }
 

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "coconet/base/error.h"
+#include "coconet/graph/check_sizes.h"
 #include "coconet/interp/global_tensor.h"
 #include "coconet/interp/operations.h"
 #include "coconet/interp/scalar.h"
@@ -40,27 +41,6 @@ void check_names(const Graph& graph, const std::map<std::string, Pieces>& inputs
   }
 }
 
-// A root is bound to a mesh only now.
-void check_roots(const Graph& graph, const Setting& setting) {
-  const auto need = [&](const Node& node, int axis, int root) {
-    const int size = setting.mesh.sizes[axis];
-    if (root < size) return;
-    throw UserError(ErrorKind::data,
-                    "root " + std::to_string(root) + " is no rank of axis " +
-                        graph.mesh().axes[axis] + ", which has " + std::to_string(size) +
-                        " ranks here, numbered from 0",
-                    node.where);
-  };
-  for (const Node& node : graph.nodes()) {
-    for (int axis : node.type.layout.axes_that_are<Rooted>()) {
-      need(node, axis, std::get<Rooted>(node.type.layout.at(axis)).root);
-    }
-    const Broadcast* broadcast = std::get_if<Broadcast>(&node.op);
-    if (!broadcast || !broadcast->root) continue;
-    for (int axis : broadcast->axes) need(node, axis, *broadcast->root);
-  }
-}
-
 Evaluation evaluation_of(const Graph& graph, NodeId id, const std::vector<const Pieces*>& inputs,
                          const Setting& setting) {
   const Node& node = graph.node(id);
@@ -88,6 +68,12 @@ Pieces evaluate(const Graph& graph, NodeId id, const std::vector<const Pieces*>&
           [&](const Reduce& op) { return evaluate_reduce(e, op); },
           [&](const Norm&) { return evaluate_norm(e); },
           [&](const LayerNorm&) { return evaluate_layer_norm(e); },
+          [&](const RmsNorm&) { return evaluate_rms_norm(e); },
+          [&](const Softmax&) { return evaluate_softmax(e); },
+          [&](const Transpose& op) { return evaluate_transpose(e, op); },
+          [&](const Reshape&) { return evaluate_reshape(e); },
+          [&](const Narrow& op) { return evaluate_narrow(e, op); },
+          [&](const Concat& op) { return evaluate_concat(e, op); },
           [&](const BlockReduce& op) { return evaluate_block_reduce(e, op); },
           [&](const FoldBlocks& op) { return evaluate_fold_blocks(e, op); },
           [&](const Across& op) { return evaluate_across(e, op); },
@@ -113,7 +99,7 @@ Result run(const Graph& graph, const std::map<std::string, Pieces>& inputs, cons
   Setting setting = given;
   setting.sizes = with_axes(given.sizes, graph.mesh(), given.mesh);
   check_names(graph, inputs);
-  check_roots(graph, setting);
+  check_sizes(graph, setting.sizes, setting.mesh);
   Result result;
   for (int index = 0; index < graph.size(); ++index) {
     const Node& node = graph.node({index});

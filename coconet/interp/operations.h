@@ -37,6 +37,14 @@ Pieces evaluate_matmul(const Evaluation& e);
 Pieces evaluate_reduce(const Evaluation& e, const Reduce& op);
 Pieces evaluate_norm(const Evaluation& e);
 Pieces evaluate_layer_norm(const Evaluation& e);
+Pieces evaluate_rms_norm(const Evaluation& e);
+Pieces evaluate_softmax(const Evaluation& e);
+
+Pieces evaluate_transpose(const Evaluation& e, const Transpose& op);
+Pieces evaluate_reshape(const Evaluation& e);
+Pieces evaluate_narrow(const Evaluation& e, const Narrow& op);
+Pieces evaluate_concat(const Evaluation& e, const Concat& op);
+
 Pieces evaluate_block_reduce(const Evaluation& e, const BlockReduce& op);
 Pieces evaluate_fold_blocks(const Evaluation& e, const FoldBlocks& op);
 Pieces evaluate_across(const Evaluation& e, const Across& op);

@@ -29,9 +29,9 @@ enum Status : int { kOk = 0, kFailed = 1 };
 // The element types a Matmul call takes.
 enum class MatmulType : int { f32 = 0, bf16 = 1, f16 = 2, f64 = 3 };
 
-// out[m,n] = a[m,k] * b[k,n], each row-major with the given row stride in elements; accumulates in
-// f32 (f64 for f64) and rounds once to `out_type`. Every out[i,j] depends only on row i of a,
-// column j of b and k, whatever m and n are.
+// out[m,n] = a[m,k] * b[k,n], each row-major with the given row stride in elements; `ta`: a is
+// given as [k,m], `tb`: b as [n,k]. Accumulates in f32 (f64 for f64) and rounds once to `out_type`.
+// Every out[i,j] depends only on row i of a, column j of b and k, whatever m and n are.
 struct MatmulCall {
   std::int64_t m = 0, n = 0, k = 0;
   const void* a = nullptr;
@@ -40,6 +40,7 @@ struct MatmulCall {
   std::int64_t a_stride = 0, b_stride = 0, out_stride = 0;
   MatmulType type = MatmulType::f32;
   MatmulType out_type = MatmulType::f32;
+  bool ta = false, tb = false;
 };
 
 // The members of a list and the blocks that they take, one member after the other.

@@ -46,6 +46,11 @@ std::vector<Access> accesses_of(const Plan& plan, const Launch& launch) {
                                                      {matmul.b, false, {}, false},
                                                      {matmul.out, true, {}, false}};
                         },
+                        [&](const MoveLaunch& move) {
+                          std::vector<Access> out = {{move.out, true, {}, false}};
+                          for (BufferId in : move.in) out.push_back({in, false, {}, false});
+                          return out;
+                        },
                         [&](const ReduceLaunch& reduce) {
                           return std::vector<Access>{{reduce.in, false, {}, false},
                                                      {reduce.out, true, {}, false}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coconet/graph/check_sizes.h"
 #include "coconet/graph/literal.h"
 
 namespace coconet::plan {
@@ -32,26 +33,7 @@ void check_mesh(const Plan& plan, const MeshSizes& mesh) {
   }
 }
 
-void check_roots(const Plan& plan, const MeshSizes& mesh) {
-  const auto need = [&](const Node& node, int axis, int root) {
-    if (root >= 0 && root < mesh.sizes[axis]) return;
-    throw UserError(ErrorKind::data,
-                    "root " + std::to_string(root) + " is no rank of axis " +
-                        plan.graph.mesh().axes[axis] + ", which has " +
-                        std::to_string(mesh.sizes[axis]) + " ranks here, numbered from 0",
-                    node.where);
-  };
-  for (const Node& node : plan.graph.nodes()) {
-    for (int axis : node.type.layout.axes_that_are<Rooted>()) {
-      need(node, axis, std::get<Rooted>(node.type.layout.at(axis)).root);
-    }
-    const Broadcast* send = std::get_if<Broadcast>(&node.op);
-    if (!send || !send->root) continue;
-    for (int axis : send->axes) need(node, axis, *send->root);
-  }
-}
-
-void check_sizes(const Plan& plan, const Sizes& sizes) {
+void check_dims(const Plan& plan, const Sizes& sizes) {
   for (const Node& node : plan.graph.nodes()) {
     bind(node.type.shape, sizes);
     if (const DimSize* size = std::get_if<DimSize>(&node.op)) coconet::bind(*size, sizes);
@@ -174,6 +156,7 @@ const TensorType& chunked_type(const Plan& plan, LaunchId launch) {
           [](const Kernel& kernel) -> const TensorType& { return kernel.space; },
           [&](const MatmulLaunch& m) -> const TensorType& { return plan.buffer(m.out).type; },
           [&](const ReduceLaunch& r) -> const TensorType& { return plan.buffer(r.out).type; },
+          [&](const MoveLaunch& m) -> const TensorType& { return plan.buffer(m.out).type; },
       },
       plan.launch(launch).work);
 }
@@ -195,11 +178,12 @@ std::int64_t leading_rows(const Piece& piece, int last) {
 BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
                const std::vector<std::int64_t>& chunks) {
   check_mesh(plan, mesh);
-  check_sizes(plan, with_axes(sizes, plan.graph.mesh(), mesh));
-  check_roots(plan, mesh);
+  const Sizes all = with_axes(sizes, plan.graph.mesh(), mesh);
+  check_dims(plan, all);
+  check_sizes(plan.graph, all, mesh);
   BoundPlan bound;
   bound.plan = &plan;
-  bound.sizes = with_axes(sizes, plan.graph.mesh(), mesh);
+  bound.sizes = all;
   bound.mesh = mesh;
   for (const Buffer& buffer : plan.buffers) {
     BoundBuffer out;

@@ -71,6 +71,7 @@ class GroupForming {
             [](const Kernel& kernel) -> const TensorType& { return kernel.space; },
             [&](const MatmulLaunch& m) -> const TensorType& { return plan_.buffer(m.out).type; },
             [&](const ReduceLaunch& r) -> const TensorType& { return plan_.buffer(r.out).type; },
+            [&](const MoveLaunch& m) -> const TensorType& { return plan_.buffer(m.out).type; },
         },
         launch.work);
   }
@@ -97,8 +98,10 @@ class GroupForming {
     if (!rows_are_the_groups(rows_type(launch))) return false;
     const int rank = rows_type(launch).rank();
     if (std::holds_alternative<ReduceLaunch>(launch.work)) return false;
+    if (std::holds_alternative<MoveLaunch>(launch.work)) return false;
     if (const auto* matmul = std::get_if<MatmulLaunch>(&launch.work)) {
-      return group_.slice.last < rank - 1 && rows_are_the_groups(plan_.buffer(matmul->a).type);
+      if (group_.slice.last >= rank - 1) return false;
+      return matmul->ta || rows_are_the_groups(plan_.buffer(matmul->a).type);
     }
     const Kernel& kernel = std::get<Kernel>(launch.work);
     if (kernel.width == RunWidth::block) return false;
@@ -117,7 +120,7 @@ class GroupForming {
   // Chunk c of the launch touches only chunk c of the buffer.
   bool by_rows(const Launch& launch, const Access& access) const {
     if (const auto* matmul = std::get_if<MatmulLaunch>(&launch.work)) {
-      return access.buffer != matmul->b;
+      return access.buffer != matmul->b && (access.buffer != matmul->a || !matmul->ta);
     }
     const Kernel* kernel = std::get_if<Kernel>(&launch.work);
     const auto scatters = [&](const Store& store) {

@@ -113,25 +113,42 @@ ValueId KernelBuilder::mean_of_run(ValueId value, DType dtype, const Dim& column
   return compute(PointwiseFn::div, {sum, count}, dtype, origin);
 }
 
-// mean, centred values, their mean square: docs/numerics.md, in the accumulator, rounded once.
-ValueId KernelBuilder::layer_norm(NodeId id) {
+// layer_norm, centred: mean, centred values, their mean square; else rms_norm: docs/numerics.md, in
+// the accumulator, rounded once.
+ValueId KernelBuilder::row_norm(NodeId id, bool centred) {
   const Node& node = graph_.node(id);
   const DType wide{accumulator_of(node.type.dtype.kind)};
   const Dim& columns = node.type.shape.back();
   rows_ = true;
-  const ValueId x = cast(value(node.inputs[0]), wide, id);
-  const ValueId gamma = cast(value(node.inputs[1]), wide, id);
-  const ValueId beta = cast(value(node.inputs[2]), wide, id);
-  const ValueId eps = cast(value(node.inputs[3]), wide, id);
-  const ValueId mean = mean_of_run(x, wide, columns, id);
-  const ValueId centred = compute(PointwiseFn::sub, {x, mean}, wide, id);
-  const ValueId square = compute(PointwiseFn::mul, {centred, centred}, wide, id);
+  std::vector<ValueId> in;
+  for (NodeId input : node.inputs) in.push_back(cast(value(input), wide, id));
+  ValueId x = in[0];
+  if (centred) {
+    const ValueId mean = mean_of_run(x, wide, columns, id);
+    x = compute(PointwiseFn::sub, {x, mean}, wide, id);
+  }
+  const ValueId square = compute(PointwiseFn::mul, {x, x}, wide, id);
   const ValueId variance = mean_of_run(square, wide, columns, id);
-  const ValueId shifted = compute(PointwiseFn::add, {variance, eps}, wide, id);
+  const ValueId shifted = compute(PointwiseFn::add, {variance, in.back()}, wide, id);
   const ValueId scale = compute(PointwiseFn::rsqrt, {shifted}, wide, id);
-  const ValueId unit = compute(PointwiseFn::mul, {centred, scale}, wide, id);
-  const ValueId scaled = compute(PointwiseFn::mul, {unit, gamma}, wide, id);
-  return cast(compute(PointwiseFn::add, {scaled, beta}, wide, id), node.type.dtype, id);
+  const ValueId unit = compute(PointwiseFn::mul, {x, scale}, wide, id);
+  ValueId out = compute(PointwiseFn::mul, {unit, in[1]}, wide, id);
+  if (centred) out = compute(PointwiseFn::add, {out, in[2]}, wide, id);
+  return cast(out, node.type.dtype, id);
+}
+
+ValueId KernelBuilder::softmax(NodeId id) {
+  const Node& node = graph_.node(id);
+  const DType wide{accumulator_of(node.type.dtype.kind)};
+  rows_ = true;
+  const auto fold = [&](Fold fold, ValueId of) {
+    return add({ReduceRun{fold}, {of}, wide, Level::run, false, id});
+  };
+  const ValueId x = cast(value(node.inputs[0]), wide, id);
+  const ValueId shifted = compute(PointwiseFn::sub, {x, fold(Fold::max, x)}, wide, id);
+  const ValueId power = compute(PointwiseFn::exp, {shifted}, wide, id);
+  const ValueId share = compute(PointwiseFn::div, {power, fold(Fold::sum, power)}, wide, id);
+  return cast(share, node.type.dtype, id);
 }
 
 // Each rank's whole piece, so the operand's dims align from the right; a scalar becomes one
@@ -253,7 +270,9 @@ ValueId KernelBuilder::computed(NodeId id) {
             return op.dims == std::vector<int>{last} ? row_reduce(id, op) : refuse(op);
           },
           [&](const Norm&) { return fold_of_blocks(id); },
-          [&](const LayerNorm&) { return layer_norm(id); },
+          [&](const LayerNorm&) { return row_norm(id, true); },
+          [&](const RmsNorm&) { return row_norm(id, false); },
+          [&](const Softmax&) { return softmax(id); },
           [&](const FoldBlocks& op) {
             const BufferId blocks = storage_.buffer(base_of(graph_, node.inputs[0]));
             const Level level = level_of(node.type);
@@ -270,6 +289,10 @@ ValueId KernelBuilder::computed(NodeId id) {
           [&](const RootOf&) { return value(node.inputs[0]); },
           [&](const Input& op) { return refuse(op); },
           [&](const Matmul& op) { return refuse(op); },
+          [&](const Transpose& op) { return refuse(op); },
+          [&](const Reshape& op) { return refuse(op); },
+          [&](const Narrow& op) { return refuse(op); },
+          [&](const Concat& op) { return refuse(op); },
           [&](const BlockReduce& op) { return refuse(op); },
           [&](const Shift& op) { return refuse(op); },
           [&](const AllToAll& op) { return refuse(op); },

@@ -43,7 +43,8 @@ class KernelBuilder {
   ValueId cast(ValueId value, DType to, NodeId origin);
   ValueId load(NodeId id);
   ValueId fold_peers(NodeId id, Fold fold, const AxisList& axes);
-  ValueId layer_norm(NodeId id);
+  ValueId row_norm(NodeId id, bool centred);
+  ValueId softmax(NodeId id);
   ValueId stack(NodeId id);
   ValueId row_reduce(NodeId id, const Reduce& reduce);
   ValueId fold_of_blocks(NodeId id);

@@ -119,9 +119,11 @@ struct Kernel {
   std::vector<Store> stores;
 };
 
-// out = a b, on this rank's pieces; b's dims before the last two, if any, are batches.
+// out = a b, on this rank's pieces; b's dims before the last two, if any, are batches. ta, tb: the
+// operand is given transposed (then a's dims before the last two are batches too).
 struct MatmulLaunch {
   BufferId a, b, out;
+  bool ta = false, tb = false;
 };
 
 // out = reduction of `in` over `dims`, any dims, 16 lanes over the reduced index in row-major
@@ -133,7 +135,17 @@ struct ReduceLaunch {
   BufferId in, out;
 };
 
-using Work = std::variant<Kernel, MatmulLaunch, ReduceLaunch>;
+// out = elements of `in`, moved. `order`: dim d of out is dim order[d] of in. `dim`: the operands
+// one after the other along it, each from element `start` on. Neither: in the same order.
+struct MoveLaunch {
+  std::vector<BufferId> in;
+  BufferId out;
+  std::vector<int> order;
+  std::optional<int> dim;
+  Dim start = Dim(0);
+};
+
+using Work = std::variant<Kernel, MatmulLaunch, ReduceLaunch, MoveLaunch>;
 
 // --- Order ---
 // A rank that performs the waiting launch first waits until the other ranks of `axes` have done

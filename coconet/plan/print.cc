@@ -95,11 +95,26 @@ class Printer {
                    [&](const Kernel& kernel) { print_kernel(kernel); },
                    [&](const MatmulLaunch& matmul) {
                      out_ += "  " + name(matmul.out) + " = matmul(" + name(matmul.a) + ", " +
-                             name(matmul.b) + ")\n";
+                             name(matmul.b) + (matmul.ta ? ", ta=true" : "") +
+                             (matmul.tb ? ", tb=true" : "") + ")\n";
                    },
                    [&](const ReduceLaunch& reduce) { print_reduce(reduce); },
+                   [&](const MoveLaunch& move) { print_move(move); },
                },
                launch.work);
+  }
+
+  void print_move(const MoveLaunch& move) {
+    std::string text;
+    for (BufferId in : move.in) text += (text.empty() ? "" : ", ") + name(in);
+    if (!move.order.empty()) {
+      std::string order;
+      for (int dim : move.order) order += (order.empty() ? "" : ",") + std::to_string(dim);
+      text += " with dims [" + order + "]";
+    } else if (move.dim) {
+      text += " along dim " + std::to_string(*move.dim) + " from " + move.start.text() + " on";
+    }
+    out_ += "  " + name(move.out) + " = elements of " + text + "\n";
   }
 
   void print_reduce(const ReduceLaunch& reduce) {

@@ -342,11 +342,25 @@ void lower_member(Plan& plan, Storage& storage, const Member& member,
       lower_copy(plan, storage, node.inputs[1], storage.buffer(only), graph.label(only));
       return;
     }
-    if (std::holds_alternative<Matmul>(node.op)) {
+    if (const auto* matmul = std::get_if<Matmul>(&node.op)) {
       check_matmul(graph, only);
       const BufferId a = dense(plan, storage, node.inputs[0]);
       const BufferId b = dense(plan, storage, node.inputs[1]);
-      plan.launches.push_back(launch_of(graph, only, MatmulLaunch{a, b, storage.buffer(only)}));
+      const MatmulLaunch work{a, b, storage.buffer(only), matmul->ta, matmul->tb};
+      plan.launches.push_back(launch_of(graph, only, work));
+      return;
+    }
+    if (is_movement(node.op)) {
+      MoveLaunch work;
+      for (NodeId input : node.inputs) work.in.push_back(dense(plan, storage, input));
+      work.out = storage.buffer(only);
+      if (const auto* op = std::get_if<Transpose>(&node.op)) work.order = op->order;
+      if (const auto* op = std::get_if<Concat>(&node.op)) work.dim = op->dim;
+      if (const auto* op = std::get_if<Narrow>(&node.op)) {
+        work.dim = op->dim;
+        work.start = op->start;
+      }
+      plan.launches.push_back(launch_of(graph, only, std::move(work)));
       return;
     }
     if (const auto* reduce = std::get_if<Reduce>(&node.op)) {

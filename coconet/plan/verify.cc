@@ -26,6 +26,9 @@ class Verifier {
               [&](const Kernel& kernel) { verify_kernel(kernel); },
               [&](const MatmulLaunch& m) { expect(m.out != m.a && m.out != m.b, kOwnInput); },
               [&](const ReduceLaunch& r) { expect(r.out != r.in, kOwnInput); },
+              [&](const MoveLaunch& m) {
+                for (BufferId in : m.in) expect(m.out != in, kOwnInput);
+              },
           },
           launch().work);
     }

@@ -118,6 +118,10 @@ class OrderVerifier {
                      read_all(m.b, rank);
                      write_turn(m.out, turn, rank);
                    },
+                   [&](const MoveLaunch& m) {
+                     for (BufferId in : m.in) read_all(in, rank);
+                     write_turn(m.out, turn, rank);
+                   },
                    [&](const ReduceLaunch& r) {
                      read_all(r.in, rank);
                      write_turn(r.out, turn, rank);

@@ -144,7 +144,9 @@ void Assembler::number_site(Dropout& dropout, bool given, const Where& where) {
 
 Value Assembler::call(const Signature& function, std::span<const Argument> arguments,
                       std::optional<AxisList> axes, const Where& where) {
-  check(arguments.size() == function.parameters.size(), "one argument for each parameter");
+  check(arguments.size() == function.parameters.size() ||
+            (function.repeats && arguments.size() > function.parameters.size()),
+        "one argument for each parameter");
   std::vector<Value> operands;
   std::vector<Attribute> attributes;
   for (const Argument& argument : arguments) {

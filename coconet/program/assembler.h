@@ -21,8 +21,8 @@ using Value = std::variant<NodeId, Literal>;
 class Assembler {
  public:
   // An argument of a function: an operand or an attribute; nothing if it was left out.
-  using Argument =
-      std::variant<std::monostate, Value, DType, Fold, Slice, std::int64_t, std::vector<int>, Dim>;
+  using Argument = std::variant<std::monostate, Value, DType, Fold, Slice, std::int64_t, bool,
+                                std::vector<int>, Dim, Shape>;
   // The most nodes of one program.
   static constexpr int kMostNodes = 100000;
 
@@ -36,7 +36,8 @@ class Assembler {
   // An operator or pointwise function. Literals take the other operand's dtype, and fold among
   // themselves.
   Value pointwise(PointwiseFn fn, std::vector<Value> operands, const Where& where);
-  // One argument for each parameter of the function. `axes`: none if they were left out.
+  // One argument for each parameter of the function, or several for the first if it repeats.
+  // `axes`: none if they were left out.
   Value call(const Signature& function, std::span<const Argument> arguments,
              std::optional<AxisList> axes, const Where& where);
   // The value gets the name, unless it has one already or is a literal.

@@ -60,21 +60,26 @@ ExprId Parser::climb(Binding least) {
     left = unary();
   }
   bool compared = false;
-  while (const PointwiseFn* fn = operator_at(cursor_)) {
-    const Binding binding = binding_of(*fn);
+  for (;;) {
+    const bool remainder = in_require_ && cursor_.is("%");
+    const PointwiseFn* op = operator_at(cursor_);
+    if (!op && !remainder) break;
+    const PointwiseFn fn = remainder ? PointwiseFn::div : *op;
+    const Binding binding = binding_of(fn);
     if (binding < least) break;
-    if (compares(*fn) && compared) {
+    if (compares(fn) && compared) {
       cursor_.fail("comparisons do not chain; write `a < b and b < c`");
     }
-    compared = compares(*fn);
+    compared = compares(fn);
     cursor_.advance();
-    if (*fn == PointwiseFn::mul && cursor_.is("*")) {
+    if (fn == PointwiseFn::mul && cursor_.is("*")) {
       cursor_.fail("`**` is no operator; a power is pow(a, b)");
     }
     const ExprId right = climb(static_cast<Binding>(static_cast<int>(binding) + 1));
-    left = add_pointwise(*fn, {left, right}, first);
+    left = add_pointwise(fn, {left, right}, first);
+    if (remainder) tree_.exprs.back().kind = ExprKind::remainder;
   }
-  if (cursor_.is("%")) {
+  if (cursor_.is("%") && !in_require_) {
     cursor_.fail("`%` stands only in `require`; programs have no remainder");
   }
   if (cursor_.is("@")) {

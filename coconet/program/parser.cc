@@ -28,6 +28,7 @@ void Parser::item() {
                  "schedule");
   } catch (const UserError& error) {
     cursor_.errors().add(error);
+    in_require_ = false;
     tree_.items.push_back(BrokenItem{name, is_program});
     cursor_.skip_to_item(began);
   }
@@ -53,11 +54,10 @@ void Parser::dtype() {
 }
 
 void Parser::require() {
-  const Place place = cursor_.last_place();
-  throw UserError(ErrorKind::unsupported,
-                  "`require` is not supported in this version; sizes that do not divide are legal "
-                  "without it, so take it out",
-                  cursor_.where(place));
+  in_require_ = true;
+  const ExprId value = expression();
+  in_require_ = false;
+  tree_.items.push_back(Require{value});
 }
 
 void Parser::def() {

@@ -48,6 +48,7 @@ class Parser {
   Cursor& cursor_;
   Tree& tree_;
   int depth_ = 0;
+  bool in_require_ = false;
 };
 
 }  // namespace coconet::syntax

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "coconet/program/lexer.h"
+#include "coconet/program/parser.h"
+#include "coconet/program/read_require.h"
 
 namespace coconet {
 namespace {
@@ -69,6 +71,33 @@ DType Program::dtype(const std::string& name, const DType& value, At at) {
   return DType(value.kind, name);
 }
 
+void Program::require(const std::string& condition, At at) {
+  const Where where = where_of(at);
+  if (assembler_) refuse("requirements are declared before the first input", where);
+  const auto again = [&](const UserError& error) {
+    throw UserError(error.kind(), error.message(), where);
+  };
+  ErrorList errors;
+  syntax::Tree tree;
+  const std::string text = "require " + condition;
+  try {
+    syntax::Cursor cursor(text, "", errors);
+    syntax::Parser(cursor, tree).item();
+    if (!cursor.at_end()) cursor.fail("found more than one condition");
+    errors.throw_if_any();
+    Declarations declarations;
+    declarations.mesh = header_.mesh;
+    declarations.dims = header_.dims;
+    const syntax::ExprId id = std::get<syntax::Require>(tree.items.at(0)).value;
+    header_.requirements.push_back(read_require(tree, TypeReader(declarations, ""), id));
+    header_.requirements.back().where = where;
+  } catch (const UserErrors& all) {
+    again(all.errors().front());
+  } catch (const UserError& error) {
+    again(error);
+  }
+}
+
 Layout Program::layout_of(const Placements& placements, const Where& where) const {
   const Mesh& mesh = header_.mesh;
   Layout out(mesh.size());
@@ -110,7 +139,6 @@ Tensor Program::add_input(InputKind kind, const std::string& name, const DType& 
     for (const std::string& used : dim.names()) {
       const bool known = has(header_.dims, used) || header_.mesh.axis(used);
       if (!known) refuse("`" + used + "` is not a dim of this program", where);
-      used_dims_.insert(used);
     }
   }
   try {
@@ -176,11 +204,25 @@ void Program::returns(const std::vector<Tensor>& outputs, At at) {
   returned_ = true;
 }
 
+// Of values and requirements.
+bool Program::uses_dim(const std::string& dim) const {
+  const auto uses = [&](const std::vector<std::string>& names) { return has(names, dim); };
+  for (const Requirement& requirement : header_.requirements) {
+    if (uses(dims_in(requirement.condition))) return true;
+  }
+  for (int i = 0; assembler_ && i < assembler_->builder().size(); ++i) {
+    for (const Dim& of : assembler_->builder().node({i}).type.shape) {
+      if (uses(of.names())) return true;
+    }
+  }
+  return false;
+}
+
 Graph Program::graph() const {
   for (const std::string& dim : header_.dims) {
-    if (!used_dims_.contains(dim)) {
+    if (!uses_dim(dim)) {
       refuse("the dim " + dim +
-                 " is in no input's shape, so nothing says how long it is; use it "
+                 " is in no value's shape, so nothing says how long it is; use it "
                  "or leave it out",
              where_);
     }

@@ -75,9 +75,12 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // Declarations come before the first input; every dim is one of some input's.
+  // Declarations come before the first input; every dim is one of some value's.
   Dim dim(const std::string& name, At at = At::current());
   DType dtype(const std::string& name, const DType& value, At at = At::current());
+
+  // A condition on sizes in the text form's words, as "nh % size(tp) == 0". Before the first input.
+  void require(const std::string& condition, At at = At::current());
 
   Tensor input(const std::string& name, const DType& dtype, const InputShape& shape,
                const Placements& placements = {}, At at = At::current());
@@ -102,11 +105,11 @@ class Program {
   Tensor add_input(InputKind kind, const std::string& name, const DType& dtype,
                    const InputShape& shape, const Placements& placements,
                    std::optional<double> default_value, const Where& where);
+  bool uses_dim(const std::string& dim) const;
   Layout layout_of(const Placements& placements, const Where& where) const;
   void need_free(const std::string& name, const Where& where) const;
 
   Header header_;
-  std::set<std::string> used_dims_;
   bool returned_ = false;
   Where where_;
   std::set<std::string> names_;  // of inputs, values and aliases

@@ -4,6 +4,7 @@
 
 #include "coconet/base/nearest.h"
 #include "coconet/program/read_program.h"
+#include "coconet/program/read_require.h"
 
 namespace coconet {
 namespace {
@@ -78,7 +79,17 @@ class FileReader {
     out_.dtypes.push_back(item.name.text);
   }
 
-  void read(const syntax::Require&) {}
+  void read(const syntax::Require& item) {
+    if (!declarations_.mesh) {
+      if (declarations_.incomplete) return;
+      refuse(tree_.at(item.value).place, "a mesh is declared before `require`");
+    }
+    try {
+      const TypeReader types(declarations_, file_);
+      declarations_.requirements.push_back(read_require(tree_, types, item.value));
+    } catch (const Poisoned&) {
+    }
+  }
 
   void read(const syntax::Def& item) {
     const std::string& name = item.name.text;

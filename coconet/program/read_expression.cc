@@ -25,6 +25,10 @@ std::string needed_of(const FunctionParameter& parameter) {
     case Role::fold: return "a fold: +, max, min or prod";
     case Role::slice: return "a slice, as (0), (0..1) or (*)";
     case Role::integer: return "an integer";
+    case Role::flag: return "true or false";
+    case Role::order: return "the dims in their new order, as [1,0]";
+    case Role::shape: return "dims in brackets, as [B,2*H]";
+    case Role::size: return "a product of dims, as 2*H";
     case Role::dims: return "dims in brackets, as [0] or [0,1]";
     case Role::extent: return "an axis of the mesh or a product of dims";
     case Role::axis: return "an axis of the mesh";
@@ -68,6 +72,7 @@ Value ExpressionReader::read(ExprId id) {
       for (ExprId child : expr.children) operands.push_back(read(child));
       return assembler_.pointwise(expr.fn, std::move(operands), where(expr.place));
     }
+    case ExprKind::remainder:
     case ExprKind::fold:
     case ExprKind::slice:
     case ExprKind::dims:
@@ -186,11 +191,17 @@ Value ExpressionReader::expand(const syntax::Def& function, const Expr& call) {
 std::vector<Assembler::Argument> ExpressionReader::arguments(const Signature& function,
                                                              const Expr& call) {
   std::vector<Assembler::Argument> out(function.parameters.size());
+  std::vector<Assembler::Argument> more;  // values of a parameter that repeats
   std::vector<bool> given(function.parameters.size(), false);
+  const std::size_t repeated = function.repeats ? repetitions(function, call) : 1;
   std::size_t next = 0;
   for (ExprId child : call.children) {
     const Expr& expr = tree_.at(child);
     const bool keyword = expr.kind == ExprKind::keyword;
+    if (!keyword && next == 1 && more.size() + 1 < repeated) {
+      more.push_back(argument(function, function.parameters[0], child));
+      continue;
+    }
     std::size_t at = keyword ? 0 : next++;
     while (keyword && at < out.size() && function.parameters[at].name != expr.text) ++at;
     const bool fits = at < out.size() && (keyword || !function.parameters[at].by_keyword);
@@ -208,7 +219,18 @@ std::vector<Assembler::Argument> ExpressionReader::arguments(const Signature& fu
                            needed_of(function.parameters[i]) + "; it is called as `" +
                            function.text() + "`");
   }
+  out.insert(out.begin() + static_cast<std::ptrdiff_t>(more.empty() ? 0 : 1), more.begin(),
+             more.end());
   return out;
+}
+
+// How many of the positional arguments are values of the first parameter: all but one for each of
+// the others.
+std::size_t ExpressionReader::repetitions(const Signature& function, const Expr& call) const {
+  std::size_t positional = 0, others = 0;
+  for (ExprId child : call.children) positional += tree_.at(child).kind != ExprKind::keyword;
+  for (const FunctionParameter& parameter : function.parameters) others += !parameter.by_keyword;
+  return positional + 1 > others ? positional + 1 - others : 1;
 }
 
 Assembler::Argument ExpressionReader::argument(const Signature& function,
@@ -258,7 +280,15 @@ Assembler::Argument ExpressionReader::attribute(Role role, const Expr& expr,
     return static_cast<std::int64_t>(
         types_.axes(std::vector{syntax::Word{expr.text, expr.place}})[0]);
   }
-  if (role == Role::dims && expr.kind == ExprKind::dims) return dims_of(expr);
+  if (role == Role::flag && expr.kind == ExprKind::boolean) return expr.text == "true";
+  if (role == Role::dims && expr.kind == ExprKind::dims) return dims_of(expr, true);
+  if (role == Role::order && expr.kind == ExprKind::dims) return dims_of(expr, false);
+  if (role == Role::shape && expr.kind == ExprKind::dims) {
+    Shape out;
+    for (const syntax::DimExpr& dim : expr.dims) out.push_back(types_.dim(dim));
+    return out;
+  }
+  if (role == Role::size && is_size(expr)) return dim_of(expr);
   if (role == Role::extent) return extent(expr);
   refuse(expr.place, needed + found_text(expr));
 }
@@ -288,20 +318,30 @@ Dim ExpressionReader::dim_of(const Expr& expr) const {
   return types_.dim(dim);
 }
 
-std::vector<int> ExpressionReader::dims_of(const Expr& expr) const {
+bool ExpressionReader::is_size(const Expr& expr) const {
+  if (expr.kind == ExprKind::integer || expr.kind == ExprKind::name) return true;
+  return expr.kind == ExprKind::pointwise && expr.fn == PointwiseFn::mul &&
+         is_size(tree_.at(expr.children[0])) && is_size(tree_.at(expr.children[1]));
+}
+
+std::vector<int> ExpressionReader::dims_of(const Expr& expr, bool sorted) const {
   std::vector<int> out;
   for (const syntax::DimExpr& dim : expr.dims) {
     if (!dim.names.empty() || dim.coefficient > std::numeric_limits<int>::max()) {
-      refuse(dim.place, "the dims of a reduction are their numbers, from 0");
+      refuse(dim.place, "dims are given by their numbers here, from 0");
     }
     out.push_back(static_cast<int>(dim.coefficient));
   }
-  std::sort(out.begin(), out.end());
-  if (out.empty()) refuse(expr.place, "no dims in the brackets; without brackets all are reduced");
-  if (std::adjacent_find(out.begin(), out.end()) != out.end()) {
+  std::vector<int> ascending = out;
+  std::sort(ascending.begin(), ascending.end());
+  if (out.empty()) {
+    refuse(expr.place, std::string("no dims in the brackets") +
+                           (sorted ? "; without brackets all are reduced" : ""));
+  }
+  if (std::adjacent_find(ascending.begin(), ascending.end()) != ascending.end()) {
     refuse(expr.place, "a dim stands twice");
   }
-  return out;
+  return sorted ? ascending : out;
 }
 
 }  // namespace coconet

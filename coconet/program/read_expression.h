@@ -32,13 +32,15 @@ class ExpressionReader {
   Value read_call(const syntax::Expr& expr);
   Value expand(const syntax::Def& function, const syntax::Expr& call);
   std::vector<Assembler::Argument> arguments(const Signature& function, const syntax::Expr& call);
+  std::size_t repetitions(const Signature& function, const syntax::Expr& call) const;
+  bool is_size(const syntax::Expr& expr) const;
   Assembler::Argument argument(const Signature& function, const FunctionParameter& parameter,
                                syntax::ExprId id);
   Assembler::Argument attribute(Role role, const syntax::Expr& expr,
                                 const std::string& needed) const;
   Assembler::Argument extent(const syntax::Expr& expr) const;
   Dim dim_of(const syntax::Expr& expr) const;
-  std::vector<int> dims_of(const syntax::Expr& expr) const;
+  std::vector<int> dims_of(const syntax::Expr& expr, bool sorted) const;
 
   Where where(const syntax::Place& place) const;
   [[noreturn]] void refuse(const syntax::Place& place, const std::string& message) const;

@@ -1,9 +1,11 @@
 #include "coconet/program/read_program.h"
 
+#include <algorithm>
 #include <set>
 
 #include "coconet/base/nearest.h"
 #include "coconet/program/read_expression.h"
+#include "coconet/program/read_require.h"
 
 namespace coconet {
 namespace {
@@ -21,9 +23,9 @@ class ProgramReader {
       : types_(types),
         program_(program),
         errors_(errors),
+        tree_(tree),
         assembler_(header()),
-        expressions_(tree, types_, scope_, assembler_),
-        tree_(tree) {}
+        expressions_(tree, types_, scope_, assembler_) {}
 
   std::optional<Graph> read() {
     const std::size_t before = errors_.size();
@@ -46,22 +48,34 @@ class ProgramReader {
   Header header() const {
     const Declarations& declarations = types_.declarations();
     Header out{program_.name.text, types_.mesh(), {}, declarations.dtypes};
+    std::set<std::string> names;
+    for (const Parameter& parameter : program_.parameters) {
+      for (const syntax::DimExpr& dim : parameter.type.dims) {
+        for (const Word& name : dim.names) names.insert(name.text);
+      }
+    }
+    collect(program_.statements, &names);
     for (const std::string& dim : declarations.dims) {
-      if (mentions(dim)) out.dims.push_back(dim);
+      if (names.count(dim) > 0) out.dims.push_back(dim);
+    }
+    // A requirement is the program's if all its dims are.
+    for (const Requirement& requirement : declarations.requirements) {
+      const std::vector<std::string> dims = dims_in(requirement.condition);
+      if (std::all_of(dims.begin(), dims.end(),
+                      [&](const std::string& dim) { return names.count(dim) > 0; })) {
+        out.requirements.push_back(requirement);
+      }
     }
     return out;
   }
 
-  // The inputs are the only place that a dim can come from.
-  bool mentions(const std::string& dim) const {
-    for (const Parameter& parameter : program_.parameters) {
-      for (const syntax::DimExpr& d : parameter.type.dims) {
-        for (const Word& name : d.names) {
-          if (name.text == dim) return true;
-        }
+  void collect(const std::vector<Statement>& statements, std::set<std::string>* names) const {
+    for (const Statement& statement : statements) {
+      if (statement.value >= 0) {
+        collect_names(tree_, types_.declarations(), statement.value, names);
       }
+      collect(statement.body, names);
     }
-    return false;
   }
 
   // Runs `action`; an error goes to the list, and false comes back.
@@ -267,10 +281,10 @@ class ProgramReader {
   const TypeReader& types_;
   const syntax::Program& program_;
   ErrorList& errors_;
+  const syntax::Tree& tree_;
   Scope scope_;
   Assembler assembler_;
   ExpressionReader expressions_;
-  const syntax::Tree& tree_;
   bool returned_ = false;
   bool failed_ = false;  // also where no error was added for it
 };

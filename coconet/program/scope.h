@@ -18,6 +18,7 @@ struct Declarations {
   std::vector<std::string> dims;
   std::vector<DTypeParameter> dtypes;
   std::map<std::string, const syntax::Def*> functions;
+  std::vector<Requirement> requirements;
   // Some declaration failed: an unknown name may be its.
   bool incomplete = false;
 

@@ -17,10 +17,19 @@ constexpr std::array kWhere = {P{"condition"}, P{"x"}, P{"y"}};
 constexpr std::array kSize = {P{"extent", Role::extent}};
 constexpr std::array kCast = {P{"x"}, P{"dtype", Role::dtype}};
 constexpr std::array kDropout = {P{"x"}, P{"p"}, P{"site", Role::integer, false, true}};
-constexpr std::array kMatmul = {P{"a"}, P{"b"}, P{"out", Role::dtype, false, true}};
+constexpr std::array kMatmul = {P{"a"}, P{"b"}, P{"ta", Role::flag, false, true},
+                                P{"tb", Role::flag, false, true},
+                                P{"out", Role::dtype, false, true}};
 constexpr std::array kReduction = {P{"x"}, P{"dims", Role::dims, false}};
 constexpr std::array kNorm = {P{"x"}, P{"out", Role::dtype, false, true}};
 constexpr std::array kLayerNorm = {P{"x"}, P{"gamma"}, P{"beta"}, P{"eps"}};
+constexpr std::array kRmsNorm = {P{"x"}, P{"gamma"}, P{"eps"}};
+constexpr std::array kTranspose = {P{"x"}, P{"order", Role::order}};
+constexpr std::array kReshape = {P{"x"}, P{"shape", Role::shape}};
+constexpr std::array kNarrow = {P{"x"}, P{"dim", Role::integer}, P{"start", Role::size},
+                                P{"length", Role::size}};
+constexpr std::array kConcat = {P{"x"}, P{"dim", Role::integer},
+                                P{"size", Role::size, false, true}};
 constexpr std::array kUpdate = {P{"storage"}, P{"value"}};
 constexpr std::array kXFold = {P{"x"}, P{"fold", Role::fold}};
 constexpr std::array kXFoldSlice = {P{"x"}, P{"fold", Role::fold}, P{"slice", Role::slice}};
@@ -53,6 +62,11 @@ Op reduction(Attributes a) {
   return Reduce{fn, dims ? *dims : std::vector<int>{}};
 }
 
+Op make_softmax(Attributes a) {
+  const std::vector<int>* dims = std::get_if<std::vector<int>>(&a[0]);
+  return Softmax{dims ? *dims : std::vector<int>{}};
+}
+
 template <Fold fold, bool of_squares>
 Op block_reduction(Attributes) {
   return BlockReduce{fold, of_squares};
@@ -69,9 +83,23 @@ Op make_dropout(Attributes a) {
   const bool given = std::holds_alternative<std::int64_t>(a[0]);
   return Dropout{given ? integer_in(a[0]) : 0};
 }
-Op make_matmul(Attributes a) { return Matmul{dtype_or_none(a[0])}; }
+bool is_set(const Attribute& attribute) {
+  const bool* flag = std::get_if<bool>(&attribute);
+  return flag && *flag;
+}
+Op make_matmul(Attributes a) { return Matmul{dtype_or_none(a[2]), is_set(a[0]), is_set(a[1])}; }
 Op make_norm(Attributes a) { return Norm{dtype_or_none(a[0])}; }
 Op make_layer_norm(Attributes) { return LayerNorm{}; }
+Op make_rms_norm(Attributes) { return RmsNorm{}; }
+Op make_transpose(Attributes a) { return Transpose{std::get<std::vector<int>>(a[0])}; }
+Op make_reshape(Attributes a) { return Reshape{std::get<Shape>(a[0])}; }
+Op make_narrow(Attributes a) {
+  return Narrow{integer_in(a[0]), std::get<Dim>(a[1]), std::get<Dim>(a[2])};
+}
+Op make_concat(Attributes a) {
+  const Dim* size = std::get_if<Dim>(&a[1]);
+  return Concat{integer_in(a[0]), size ? std::optional(*size) : std::nullopt};
+}
 Op make_fold(Attributes a) { return FoldBlocks{fold_in(a[0])}; }
 Op make_across(Attributes a) { return Across{fold_in(a[0])}; }
 Op make_update(Attributes) { return Update{}; }
@@ -129,6 +157,12 @@ const auto& signatures() {
       Signature{"matmul", kMatmul, false, make_matmul},
       Signature{"norm", kNorm, false, make_norm},
       Signature{"layer_norm", kLayerNorm, false, make_layer_norm},
+      Signature{"rms_norm", kRmsNorm, false, make_rms_norm},
+      Signature{"softmax", kReduction, false, make_softmax},
+      Signature{"transpose", kTranspose, false, make_transpose},
+      Signature{"reshape", kReshape, false, make_reshape},
+      Signature{"narrow", kNarrow, false, make_narrow},
+      Signature{"concat", kConcat, false, make_concat, true},
       Signature{"across", kXFold, false, make_across},
       Signature{"update", kUpdate, false, make_update},
       Signature{"all_reduce", kXFold, true, make_all_reduce},
@@ -161,12 +195,6 @@ constexpr std::array kAbsent = {
     Absent{"conv2d", "matmul is there"},
     Absent{"conv1d", "matmul is there"},
     Absent{"convolution", "matmul is there"},
-    Absent{"softmax", "exp, sum, max, / and layer_norm are there"},
-    Absent{"rms_norm", "layer_norm, mean and rsqrt are there"},
-    Absent{"transpose", "declare the input in the order in which it is used"},
-    Absent{"reshape", "declare the input with the shape in which it is used"},
-    Absent{"concat", "declare one input for the whole"},
-    Absent{"narrow", "declare one input for the part"},
 };
 
 }  // namespace
@@ -179,6 +207,7 @@ std::string Signature::text() const {
     if (i > 0) out += ", ";
     if (parameter.by_keyword) out += std::string(parameter.name) + "=";
     out += parameter.name;
+    if (i == 0 && repeats) out += ", ...";
     if (!parameter.required) out += "]";
   }
   return out + ")" + (takes_axes ? "[@axes]" : "");

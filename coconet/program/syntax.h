@@ -28,6 +28,7 @@ enum class ExprKind {
   boolean,
   name,
   pointwise,  // an operator
+  remainder,  // `%`, which only `require` has
   call,
   fold,     // `+` as an argument
   slice,    // `(0..1)`, `(*)` as an argument
@@ -99,7 +100,7 @@ struct DTypeItem {
   Word value;
 };
 struct Require {
-  Place place;
+  ExprId value = -1;
 };
 struct Def {
   Word name;

@@ -147,7 +147,12 @@ Tensor dropout(const Operand& x, const Operand& p, std::optional<int> site) {
 }
 
 Tensor matmul(const Operand& a, const Operand& b, std::optional<DType> out) {
-  return Operand::call("matmul", {a, b, given(out)});
+  return matmul(a, b, Transposed{}, out);
+}
+
+Tensor matmul(const Operand& a, const Operand& b, const Transposed& transposed,
+              std::optional<DType> out) {
+  return Operand::call("matmul", {a, b, transposed.a, transposed.b, given(out)});
 }
 
 Tensor norm(const Operand& x, std::optional<DType> out) {
@@ -159,6 +164,34 @@ Tensor layer_norm(const Operand& x, const Operand& gamma, const Operand& beta, c
 }
 
 Tensor across(const Operand& x, Fold fold) { return Operand::call("across", {x, fold}); }
+
+Tensor rms_norm(const Operand& x, const Operand& gamma, const Operand& eps) {
+  return Operand::call("rms_norm", {x, gamma, eps});
+}
+
+Tensor softmax(const Operand& x, const Over& over) {
+  return Operand::call("softmax", {x, given(over)});
+}
+
+Tensor transpose(const Operand& x, const std::vector<int>& order) {
+  return Operand::call("transpose", {x, order});
+}
+
+Tensor reshape(const Operand& x, const Shape& shape) {
+  return Operand::call("reshape", {x, shape});
+}
+
+Tensor narrow(const Operand& x, int dim, const Dim& start, const Dim& length) {
+  return Operand::call("narrow", {x, given(dim), start, length});
+}
+
+Tensor concat(const std::vector<Operand>& operands, int dim, std::optional<Dim> size) {
+  if (operands.empty()) throw UserError(ErrorKind::type, "a concat has at least one operand");
+  std::vector<Given> arguments(operands.begin(), operands.end());
+  arguments.push_back(given(dim));
+  arguments.push_back(size ? Given(*size) : Given());
+  return Operand::call("concat", arguments);
+}
 
 Tensor update(const Operand& storage, const Operand& value) {
   return Operand::call("update", {storage, value});

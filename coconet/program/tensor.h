@@ -55,8 +55,8 @@ class Operand {
   const std::string& name() const { return tensor_.name(); }
 
   // The function of that name on the arguments; operands among them are given as Operand.
-  using Given = std::variant<std::monostate, Operand, DType, Fold, Slice, std::int64_t,
-                             std::vector<int>, Dim>;
+  using Given = std::variant<std::monostate, Operand, DType, Fold, Slice, std::int64_t, bool,
+                             std::vector<int>, Dim, Shape>;
   static Tensor call(const char* function, const std::vector<Given>& arguments,
                      const std::vector<std::string>& axes = {});
   static Tensor pointwise(PointwiseFn fn, const std::vector<Operand>& operands);
@@ -136,7 +136,13 @@ Tensor cast(const Operand& x, const DType& dtype);
 Tensor dropout(const Operand& x, const Operand& p, std::optional<int> site = std::nullopt);
 
 // --- Products, reductions, normalisation
+// Which operands are given transposed: a as [..., k, m], b as [..., n, k].
+struct Transposed {
+  bool a = false, b = false;
+};
 Tensor matmul(const Operand& a, const Operand& b, std::optional<DType> out = std::nullopt);
+Tensor matmul(const Operand& a, const Operand& b, const Transposed& transposed,
+              std::optional<DType> out = std::nullopt);
 Tensor sum(const Operand& x, const Over& over = Over());
 Tensor max(const Operand& x, const Over& over = Over());
 Tensor min(const Operand& x, const Over& over = Over());
@@ -146,6 +152,16 @@ Tensor norm(const Operand& x, std::optional<DType> out = std::nullopt);
 Tensor layer_norm(const Operand& x, const Operand& gamma, const Operand& beta, const Operand& eps);
 // Of a list of scalars: their fold, in list order.
 Tensor across(const Operand& x, Fold fold);
+Tensor rms_norm(const Operand& x, const Operand& gamma, const Operand& eps);
+Tensor softmax(const Operand& x, const Over& over = Over());  // none: the last dim
+
+// --- Movement of data
+Tensor transpose(const Operand& x, const std::vector<int>& order);
+Tensor reshape(const Operand& x, const Shape& shape);
+Tensor narrow(const Operand& x, int dim, const Dim& start, const Dim& length);
+// `size`: of the dim in the result, where it is no sum of multiples of one product.
+Tensor concat(const std::vector<Operand>& operands, int dim,
+              std::optional<Dim> size = std::nullopt);
 
 Tensor update(const Operand& storage, const Operand& value);
 

@@ -69,35 +69,45 @@ class Chunker {
     std::optional<Refusal> refusal;
     const auto set = [&](bool maps_chunks) { grain_[id.index] = grain_of(id, maps_chunks); };
     std::visit(
-        Overloaded{
-            [&](const Matmul&) { refusal = place_matmul(id); },
-            [&](const Reduce& op) { set(!op.dims.empty() && !cuts(op.dims)); },
-            [&](const LayerNorm&) { set(!slice_.flat && slice_.last < node.type.rank() - 1); },
-            [&](const Norm&) { set(false); },
-            [&](const BlockReduce&) { set(false); },
-            [&](const FoldBlocks&) { set(false); },
-            [&](const Across&) { set(false); },
-            [&](const ReduceScatter& op) { refusal = place_collective(id, op.slice); },
-            [&](const AllGather& op) { refusal = place_gather(id, op.axes); },
-            [&](const Shard& op) { refusal = place_shard(id, op.slice); },
-            [&](const ReduceTo&) { refusal = refuse_root(id); },
-            [&](const Broadcast&) { refusal = refuse_root(id); },
-            [&](const Input&) { set(false); },
-            [&](const Constant&) { set(false); },
-            [&](const AxisSize&) { set(false); },
-            [&](const DimSize&) { set(false); },
-            [&](const Pointwise&) { set(true); },
-            [&](const Cast&) { set(true); },
-            [&](const Dropout&) { set(true); },
-            [&](const Update&) { set(true); },
-            [&](const AllReduce&) { set(true); },
-            [&](const RootOf&) { set(true); },
-            [&](const Shift&) { set(true); },
-            [&](const AllToAll& op) { refusal = place_exchange(id, op.from); },
-            [&](const Stack&) { set(true); },
-            [&](const AsPartial&) { set(true); }},
+        Overloaded{[&](const Matmul&) { refusal = place_matmul(id); },
+                   [&](const Reduce& op) { set(!op.dims.empty() && !cuts(op.dims)); },
+                   [&](const LayerNorm&) { set(has_rows(id)); },
+                   [&](const RmsNorm&) { set(has_rows(id)); },
+                   [&](const Softmax&) { set(has_rows(id)); },
+                   [&](const Transpose&) { set(false); },
+                   [&](const Reshape&) { set(false); },
+                   [&](const Narrow&) { set(false); },
+                   [&](const Concat&) { set(false); },
+                   [&](const Norm&) { set(false); },
+                   [&](const BlockReduce&) { set(false); },
+                   [&](const FoldBlocks&) { set(false); },
+                   [&](const Across&) { set(false); },
+                   [&](const ReduceScatter& op) { refusal = place_collective(id, op.slice); },
+                   [&](const AllGather& op) { refusal = place_gather(id, op.axes); },
+                   [&](const Shard& op) { refusal = place_shard(id, op.slice); },
+                   [&](const ReduceTo&) { refusal = refuse_root(id); },
+                   [&](const Broadcast&) { refusal = refuse_root(id); },
+                   [&](const Input&) { set(false); },
+                   [&](const Constant&) { set(false); },
+                   [&](const AxisSize&) { set(false); },
+                   [&](const DimSize&) { set(false); },
+                   [&](const Pointwise&) { set(true); },
+                   [&](const Cast&) { set(true); },
+                   [&](const Dropout&) { set(true); },
+                   [&](const Update&) { set(true); },
+                   [&](const AllReduce&) { set(true); },
+                   [&](const RootOf&) { set(true); },
+                   [&](const Shift&) { set(true); },
+                   [&](const AllToAll& op) { refusal = place_exchange(id, op.from); },
+                   [&](const Stack&) { set(true); },
+                   [&](const AsPartial&) { set(true); }},
         node.op);
     return refusal;
+  }
+
+  // The slices leave rows of the last dim whole.
+  bool has_rows(NodeId id) const {
+    return !slice_.flat && slice_.last < graph_.node(id).type.rank() - 1;
   }
 
   bool cuts(const std::vector<int>& dims) const {
@@ -115,7 +125,8 @@ class Chunker {
                          slice_.text() + "; split with a row slice " + legal + " instead",
                      id};
     }
-    const bool other = grain_[node.inputs[1].index] == Grain::chunked;
+    const bool other = grain_[node.inputs[1].index] == Grain::chunked ||
+                       (std::get<Matmul>(node.op).ta && reads_chunks(id));
     grain_[id.index] = other ? Grain::late : Grain::chunked;
     return std::nullopt;
   }

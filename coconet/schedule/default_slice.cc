@@ -42,9 +42,9 @@ std::optional<int> reduced_from(const Graph& graph, NodeId value) {
       if (const Reduce* reduce = std::get_if<Reduce>(&node.op)) {
         if (!reduce->dims.empty()) from = reduce->dims.front();
       }
-      if (std::holds_alternative<LayerNorm>(node.op)) from = start.type.rank() - 1;
+      if (works_on_rows(node.op)) from = start.type.rank() - 1;
       if (from && (!first || *from < *first)) first = from;
-      follows[i] = is_elementwise(node.op) || std::holds_alternative<LayerNorm>(node.op);
+      follows[i] = is_elementwise(node.op) || works_on_rows(node.op);
       follows[i] = follows[i] && node.type.shape == start.type.shape;
     }
   }
@@ -80,7 +80,7 @@ std::optional<Refusal> refuse_flat(const Graph& graph, NodeId value, const AxisL
       continue;
     }
     try {
-      types[i] = infer(node.op, inputs, graph.mesh());
+      types[i] = infer(node.op, inputs, graph.mesh(), graph.header().requirements);
     } catch (const UserError& error) {
       return Refusal{quoted(graph, NodeId{i}) +
                          " cannot follow on sliced(*), the slice where none is given: " +

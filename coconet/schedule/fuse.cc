@@ -278,6 +278,12 @@ class Members {
                          "group instead",
                      id};
     }
+    if (is_movement(node.op)) {
+      return Refusal{quoted(graph_, id) + " is a " + std::string(name_of(node.op)) +
+                         ", which moves data in a launch of its own; fuse what stands before and "
+                         "after it separately",
+                     id};
+    }
     const Reduce* reduce = std::get_if<Reduce>(&node.op);
     if (std::holds_alternative<Norm>(node.op) || (reduce && reduce->dims.empty())) {
       return Refusal{quoted(graph_, id) +
@@ -314,7 +320,7 @@ class Members {
                            "reductions fuse",
                        id};
       }
-    } else if (!std::holds_alternative<LayerNorm>(node.op)) {
+    } else if (!works_on_rows(node.op)) {
       return std::nullopt;
     }
     if (space.note_rows(first)) return std::nullopt;

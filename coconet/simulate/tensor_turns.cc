@@ -70,10 +70,14 @@ class MatmulTurn : public ResultsTurn {
     plan::Coordinates in_a = at, in_b = at;
     double sum = 0;
     ScalarValue whole = is_integer(kind) ? interp::identity(Fold::sum, kind) : ScalarValue{};
-    const std::int64_t depth = piece(launch_.a).sizes().back();
+    if (launch_.ta) in_a.back() = at[at.size() - 2];
+    if (launch_.tb) in_b[in_b.size() - 2] = at.back();
+    std::int64_t& k_of_a = launch_.ta ? in_a[in_a.size() - 2] : in_a.back();
+    std::int64_t& k_of_b = launch_.tb ? in_b.back() : in_b[in_b.size() - 2];
+    const std::vector<std::int64_t>& sizes = piece(launch_.a).sizes();
+    const std::int64_t depth = launch_.ta ? sizes[sizes.size() - 2] : sizes.back();
     for (std::int64_t k = 0; k < depth; ++k) {
-      in_a.back() = k;
-      in_b[in_b.size() - 2] = k;
+      k_of_a = k_of_b = k;
       const std::int64_t a = plan::held_at(piece(launch_.a), in_a);
       const std::int64_t b = plan::held_at(piece(launch_.b), in_b);
       if (a < 0 || b < 0) continue;
@@ -146,7 +150,39 @@ class ReduceTurn : public ResultsTurn {
   std::map<std::int64_t, std::vector<std::int64_t>> reduced_;  // by result, ascending
 };
 
+class MoveTurn : public ResultsTurn {
+ public:
+  MoveTurn(const Context& context, const plan::Turn& turn, int rank, const plan::MoveLaunch& launch)
+      : ResultsTurn(context, turn, rank, launch.out), launch_(launch) {}
+
+ protected:
+  ScalarValue result(std::int64_t, const plan::Coordinates& at) override {
+    plan::Coordinates from = at;
+    std::size_t part = 0;
+    if (launch_.dim) {
+      const int dim = *launch_.dim;
+      while (launch_.in.size() > 1 && from[dim] >= piece(launch_.in[part]).sizes()[dim]) {
+        from[dim] -= piece(launch_.in[part++]).sizes()[dim];
+      }
+      from[dim] += launch_.start.bind(context_.bound.sizes);
+    } else if (launch_.order.empty()) {
+      const std::int64_t flat = plan::flat_at(piece(out_).sizes(), at);
+      from = plan::coordinates_of(piece(launch_.in[0]).sizes(), flat);
+    }
+    for (std::size_t d = 0; d < launch_.order.size(); ++d) from[launch_.order[d]] = at[d];
+    return read(launch_.in[part], plan::held_at(piece(launch_.in[part]), from));
+  }
+
+ private:
+  const plan::MoveLaunch& launch_;
+};
+
 }  // namespace
+
+std::unique_ptr<TurnWork> move_turn(const Context& context, const plan::Turn& turn, int rank,
+                                    const plan::MoveLaunch& launch) {
+  return std::make_unique<MoveTurn>(context, turn, rank, launch);
+}
 
 std::unique_ptr<TurnWork> matmul_turn(const Context& context, const plan::Turn& turn, int rank,
                                       const plan::MatmulLaunch& launch) {

@@ -10,5 +10,7 @@ std::unique_ptr<TurnWork> matmul_turn(const Context& context, const plan::Turn& 
                                       const plan::MatmulLaunch& launch);
 std::unique_ptr<TurnWork> reduce_turn(const Context& context, const plan::Turn& turn, int rank,
                                       const plan::ReduceLaunch& launch);
+std::unique_ptr<TurnWork> move_turn(const Context& context, const plan::Turn& turn, int rank,
+                                    const plan::MoveLaunch& launch);
 
 }  // namespace coconet::simulate

@@ -13,6 +13,7 @@ std::unique_ptr<TurnWork> work_of(const Context& context, const plan::Turn& turn
           },
           [&](const plan::MatmulLaunch& m) { return matmul_turn(context, turn, rank, m); },
           [&](const plan::ReduceLaunch& r) { return reduce_turn(context, turn, rank, r); },
+          [&](const plan::MoveLaunch& m) { return move_turn(context, turn, rank, m); },
       },
       context.bound.plan->launch(turn.launch).work);
 }

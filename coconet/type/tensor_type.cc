@@ -95,6 +95,11 @@ void validate_slice(const TensorType& type, const Mesh& mesh, const Slice& slice
 
 void validate(const TensorType& type, const Mesh& mesh) {
   check(type.layout.axes() == mesh.size(), "a layout has one placement per mesh axis");
+  if (type.rank() > kMostDims) {
+    refuse(type, mesh,
+           "it has " + std::to_string(type.rank()) + " dims; at most " + std::to_string(kMostDims) +
+               " are supported");
+  }
   std::optional<Fold> fold;
   for (int axis = 0; axis < mesh.size(); ++axis) {
     const Placement& placement = type.layout.at(axis);

@@ -25,13 +25,16 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
+inline constexpr int kMostDims = 8;
+
 // A list over `index`, by default that of the dims, or i. UserError(type) unless it is one letter
 // and the dims of lists in `member` are over it.
 TensorType list_of(const DType& dtype, const Shape& member, const Layout& layout,
                    std::string index = "");
 
-// UserError(type) unless every slice names dims that `type` has, none of a sliced range is a
-// literal 1, all partial axes have one operation, of numbers, and roots are not negative.
+// UserError(type) unless there are at most kMostDims dims, every slice names dims that `type` has,
+// none of a sliced range is a literal 1, all partial axes have one operation, of numbers, and roots
+// are not negative.
 void validate(const TensorType& type, const Mesh& mesh);
 
 }  // namespace coconet

@@ -59,6 +59,21 @@ TEST(NormRefusal, OffersTheReducedNorm) {
   refused(Norm{i32}, {n(replicated())}, {"out is i32"});
 }
 
+TEST(RowsRefusal, SaysWhatItNeeds) {
+  const auto n = [](const Placement& p) { return of({"N", "H"}, p); };
+  const TensorType h = of({"H"}), eps = of({});
+  refused(RmsNorm{}, {n(sliced(0, 1)), h, eps}, {"cuts the last dim", "by its rows"});
+  refused(RmsNorm{}, {n(partial()), h, eps}, {"rms_norm(all_reduce(x, +))"});
+  refused(RmsNorm{}, {n(sliced(0)), of({"H"}, sliced(0)), eps}, {"gamma or eps is sliced(0)"});
+  refused(RmsNorm{}, {n(replicated()), of({"N"}), eps}, {"gamma is f32[N]"});
+  refused(Softmax{}, {n(sliced(0, 1))}, {"cuts dims over which", "by those dims alone"});
+  refused(Softmax{}, {n(sliced_flat())}, {"sliced(*)", "all_gather"});
+  refused(Softmax{}, {n(partial())}, {"softmax(all_reduce(x, +))"});
+  refused(Softmax{{3}}, {n(replicated())}, {"there is no dim 3"});
+  refused(Softmax{}, {of({})}, {"no last dim"});
+  refused(Softmax{}, {of({"N"}, Replicated{}, i32)}, {"found i32"});
+}
+
 TEST(LayerNormRefusal, SaysWhatItNeeds) {
   const TensorType h = of({"H"});
   const TensorType eps = of({});

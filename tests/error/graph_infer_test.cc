@@ -163,6 +163,20 @@ TEST(MatmulRefusal, OfBatches) {
   refused(op, {a(replicated()), of({"S", "B", "K", "N"})}, {"leading dims B and S differ"});
 }
 
+TEST(MatmulRefusal, OfTransposedOperands) {
+  const Op ta = Matmul{{}, true, false}, tb = Matmul{{}, false, true};
+  const auto a = [](const Placement& p) { return of({"B", "K", "M"}, p); };
+  const TensorType b = of({"K", "N"});
+  refused(ta, {a(sliced(0, 1)), b},
+          {"ta=true)", "operand a is sliced(0..1)", "the contracted dim"});
+  refused(ta, {a(sliced(1, 2)), b}, {"operand a is sliced(1..2)"});
+  refused(ta, {a(sliced(2)), of({"K", "N"}, sliced(0))},
+          {"by rows and the second by the contract"});
+  refused(ta, {of({"M", "K"}), b}, {"last dim but one of the first operand is M", "a[..., k, m]"});
+  refused(tb, {of({"M", "K"}), b}, {"the last of the second N", "b[n, k]"});
+  refused(tb, {of({"M", "K"}, sliced(0)), of({"N", "K"}, sliced(0))}, {"rows", "columns"});
+}
+
 TEST(MatmulRefusal, OfAxisLists) {
   refused(Matmul{},
           {on({"M", "K"}, {{tp, sliced(1)}}), on({"K", "N"}, {{dp, sliced(0)}, {tp, sliced(0)}})},

@@ -30,8 +30,21 @@ TEST(ParseDeclarations, DimsAndDTypes) {
 TEST(ParseDeclarations, WhatIsNoDeclaration) {
   expect_errors("maesh world(tp)", {{"1:1", "found `maesh` where a declaration is needed"}});
   expect_errors("# only\n}\n", {{"2:1", "found `}` where a declaration is needed"}});
-  expect_errors("dim N\nrequire N % 2 == 0\ndim M",
-                {{"2:1", "`require` is not supported in this version"}});
+}
+
+TEST(ParseDeclarations, Require) {
+  const auto require = [](const std::string& condition) { return kHead + "require " + condition; };
+  expect_errors("dim N\nrequire N % 2 == 0", {{"2:9", "a mesh is declared before `require`"}});
+  expect_errors(require(""), {{"4:9", "an expression is needed"}});
+  expect_errors(require("N"), {{"4:9", "needed is a condition on sizes"}});
+  expect_errors(require("N + (N == 1) > 2"), {{"4:14", "found a condition where a number"}});
+  expect_errors(require("N and M == 1"), {{"4:9", "needed is a condition"}});
+  expect_errors(require("K == 1"), {{"4:9", "`K` is not a dim"}});
+  expect_errors(require("N % tp == 0"),
+                {{"4:13", "`tp` is an axis; its number of ranks is size(tp)"}});
+  expect_errors(require("max(N, M) == 1"), {{"4:9", "calls no function but size(axis)"}});
+  expect_errors(require("N > 1.5"), {{"4:13", "takes whole numbers"}});
+  expect_errors(require("N == 1 == M"), {{"4:16", "comparisons do not chain"}});
 }
 
 TEST(ParseDeclarations, Functions) {

@@ -27,6 +27,34 @@ TEST(BindRefusal, OfMeshesAndDims) {
   bind(plan, kSizes, {{256}});
 }
 
+TEST(BindRefusal, OfSizesThatDoNotFit) {
+  const char* const program = R"(
+mesh world(tp)
+dim N, M, P, T
+require N % (2 * size(tp)) == 0 and N > M
+require T == 0 or M / T < 5
+program fits(x: f32[N,M], y: f32[P,M]) {
+  a = narrow(x, 1, P, 2)
+  b = concat(x, y, 0, size=T)
+  return a, b
+}
+)";
+  const Sizes good = {{"N", 4}, {"M", 3}, {"P", 1}, {"T", 5}};
+  const Plan plan = planned(program, "", good, {2}).plan;
+  const auto refused = [&](const std::string& dim, int size, int ranks, const std::string& words) {
+    Sizes sizes = good;
+    sizes[dim] = size;
+    expect_refused([&] { bind(plan, sizes, {{ranks}}); }, {words});
+  };
+  refused("N", 4, 3,
+          "N % (2 * size(tp)) == 0 and N > M, which does not hold here: M = 3, N = 4, "
+          "size(tp) = 3; give sizes that meet it");
+  refused("M", 4, 2, "M = 4, N = 4");
+  refused("P", 2, 2, "narrow takes 2 elements from P = 2 on of dim 1, which has M = 3");
+  refused("T", 6, 2, "concat joins N = 4 + P = 1 along dim 0, whose size is to be T = 6");
+  refused("T", 0, 2, "concat joins");
+}
+
 TEST(BindRefusal, OfARootOutsideItsAxis) {
   const char* const program = R"(
 mesh world(tp)

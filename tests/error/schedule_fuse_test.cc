@@ -51,6 +51,12 @@ program clip(g: f32[N,M] local) {
   apply(graph, flat);
 }
 
+TEST(FuseRefuses, MovementOfData) {
+  const std::string program =
+      pointwise("a = x + y  b = transpose(a, [0,2,1])  c = b * 2  return c");
+  expect_step_refused(program, "fuse(a, b)", {"`b` is a transpose", "a launch of its own"});
+}
+
 TEST(FuseRefuses, TheWrongOrder) {
   expect_step_refused(
       kTail, kMoved + "fuse(gather, body, rs)",

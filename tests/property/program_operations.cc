@@ -14,8 +14,9 @@ bool ProgramWriter::operation() {
   if (kind < 56) return product(x);
   if (kind < 64) return reduction(x);
   if (kind < 71) return normalise(x);
-  if (kind < 86) return collective(x);
-  if (kind < 93) return placing(x);
+  if (kind < 77) return movement(x);
+  if (kind < 88) return collective(x);
+  if (kind < 94) return placing(x);
   return store(x);
 }
 
@@ -62,18 +63,20 @@ bool ProgramWriter::drop(int x) {
 bool ProgramWriter::product(int x) {
   const TensorType of = type(x);
   if (of.shape.size() < 2 || of.shape.back().is_one()) return false;
-  TensorType weight{of.dtype, {of.shape.back(), Dim::named("H")}, Layout(program_.axes)};
-  const int last = of.rank() - 1;
+  Matmul op{{}, random_.chance(20), random_.chance(25)};
+  if (random_.chance(15)) op.out = f32;
+  const int last = of.rank() - 1, inner = op.ta ? last - 1 : last;
+  TensorType weight{of.dtype, {of.shape[inner], Dim::named("H")}, Layout(program_.axes)};
+  if (weight.shape[0].is_one()) return false;
+  if (op.tb) std::swap(weight.shape[0], weight.shape[1]);
   for (int axis = 0; axis < program_.axes; ++axis) {
-    const bool cut_k = of.layout.is<Sliced>(axis) && of.layout.slice(axis) == Slice::dim(last);
+    const bool cut_k = of.layout.is<Sliced>(axis) && of.layout.slice(axis) == Slice::dim(inner);
     if (cut_k ? random_.chance(75) : random_.chance(10)) {
-      weight.layout = weight.layout.with(axis, Sliced{Slice::dim(0)});
+      weight.layout = weight.layout.with(axis, Sliced{Slice::dim(op.tb ? 1 : 0)});
     } else if (random_.chance(20)) {
-      weight.layout = weight.layout.with(axis, Sliced{Slice::dim(1)});
+      weight.layout = weight.layout.with(axis, Sliced{Slice::dim(op.tb ? 0 : 1)});
     }
   }
-  Matmul op;
-  if (random_.chance(15)) op.out = f32;
   return add(op, {x, input(weight)}).has_value();
 }
 
@@ -107,10 +110,58 @@ bool ProgramWriter::normalise(int x) {
     if (norm && random_.chance(60)) add(Pointwise{PointwiseFn::div}, {x, *norm});
     return norm.has_value();
   }
+  if (random_.chance(30)) {
+    std::vector<int> dims;
+    if (random_.chance(30)) dims = {random_.below(of.rank())};
+    return add(Softmax{dims}, {x}).has_value();
+  }
   const TensorType weight{of.dtype, {of.shape.back()}, Layout(program_.axes)};
   const int eps = literal(1e-3, DType{accumulator_of(of.dtype.kind)});
-  const int gamma = input(weight), beta = input(weight);
+  const int gamma = input(weight);
+  if (random_.chance(30)) return add(RmsNorm{}, {x, gamma, eps}).has_value();
+  const int beta = input(weight);
   return add(LayerNorm{}, {x, gamma, beta, eps}).has_value();
+}
+
+bool ProgramWriter::movement(int x) {
+  const TensorType of = type(x);
+  const int rank = of.rank();
+  if (rank == 0 || of.shape.back().is_blocks()) return false;
+  const int dim = random_.below(rank);
+  const int kind = random_.below(100);
+  if (kind < 30) {
+    Transpose op;
+    for (int d = 0; d < rank; ++d) op.order.insert(op.order.begin() + random_.below(d + 1), d);
+    return add(op, {x}).has_value();
+  }
+  if (kind < 60) {  // a merge, the parting of a product, or a new dim of 1
+    Reshape op{of.shape};
+    const auto at = op.shape.begin() + dim;
+    const std::vector<std::string>& names = of.shape[dim].names();
+    if (names.size() > 1) {
+      *at = Dim::named(names[0]);
+      Dim rest(of.shape[dim].coefficient());
+      for (std::size_t i = 1; i < names.size(); ++i) rest = rest * Dim::named(names[i]);
+      op.shape.insert(at + 1, rest);
+    } else if (dim + 1 < rank && random_.chance(80)) {
+      *at = *at * *(at + 1);
+      op.shape.erase(at + 1);
+    } else if (rank < 4) {
+      op.shape.insert(at, Dim(1));
+    }
+    return add(op, {x}).has_value();
+  }
+  const Dim& whole = of.shape[dim];
+  if (kind < 80) {
+    const bool part = whole.coefficient() > 1 && !whole.names().empty();
+    Dim piece(1);
+    for (const std::string& name : whole.names()) piece = piece * Dim::named(name);
+    if (part) return add(Narrow{dim, piece, piece}, {x}).has_value();
+    return add(Narrow{dim, Dim(0), whole}, {x}).has_value();
+  }
+  if (whole.coefficient() > 2) return false;  // keep it small
+  const int y = random_.chance(50) ? x : like(x);
+  return add(Concat{dim, {}}, {x, y}).has_value();
 }
 
 bool ProgramWriter::collective(int x) {

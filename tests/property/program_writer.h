@@ -28,6 +28,7 @@ class ProgramWriter {
   bool product(int x);
   bool reduction(int x);
   bool normalise(int x);
+  bool movement(int x);
   bool collective(int x);
   bool placing(int x);
   bool store(int x);

@@ -130,6 +130,27 @@ program p(x: f32[B,H] sliced(1), w: f32[H,H] sliced(0), w2: f32[H,H]) {
                {{"B", 3}, {"H", 5}}, {2});
 }
 
+TEST(Regression, MovementOfDataRunsOnSlices) {
+  const char* const program = R"(
+mesh world(tp)
+dim B, S, H, nh, hd
+require H == nh * hd and nh % size(tp) == 0
+program p(x: f32[B,S,H] partial(+), r: f32[B,S,H]) {
+  total = all_reduce(x, +)
+  y = reshape(total + r, [B*S,H])
+  t = transpose(total, [2,0,1])
+  u = reshape(t, [nh,hd,B,S]) * 2
+  return y, t, u
+})";
+  const Sizes sizes = {{"B", 3}, {"S", 2}, {"H", 12}, {"nh", 4}, {"hd", 3}};
+  expect_sound(program, "rs, ag = split(total, (0..1)) body, gy, gt = reorder(ag, [y, t])", sizes,
+               {4});
+  expect_sound(program, "rs, ag = split(total, (2)) body, gt, gu = reorder(ag, [t, u])", sizes,
+               {4});
+  expect_sound(program, "rs, ag = split(total, (*)) overlap(rs, ag)", sizes, {2});
+  expect_sound(program, "rs, ag = split(total, (0..1)) overlap(rs, ag, y)", sizes, {2});
+}
+
 TEST(Regression, UnnamedUpdatesGiveNamesThatParse) {
   const char* const program = R"(
 mesh world(dp)

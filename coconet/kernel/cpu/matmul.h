@@ -29,39 +29,49 @@ inline std::int64_t batch_in(const Space& operand, const Space& out, int batch_g
 }
 
 // out = a b. Dims of b before its last two are batches, which a and out have too; else all dims of
-// a before the last are rows. Of K and of batches an operand may hold a part and the other all: the
-// product is over what both hold.
-// Only rows [begin, begin + count) of out (count < 0: all), counted through all its batches.
+// a before the last are rows, or, if a is given transposed (`ta`), all before its last two batches.
+// Of K and of batches an operand may hold a part and the other all: the product is over what both
+// hold. Only rows [begin, begin + count) of out (count < 0: all), counted through all its batches.
 inline Status matmul_piece(const Call& call, MatmulType type, MatmulType out_type,
                            const MatmulOperand& a, const MatmulOperand& b, const MatmulOperand& out,
-                           std::int64_t begin = 0, std::int64_t count = -1) {
+                           bool ta = false, bool tb = false, std::int64_t begin = 0,
+                           std::int64_t count = -1) {
   if (a.space.empty_here || out.space.empty_here) return kOk;
-  const int batch_groups = b.space.groups - 2;
-  const Space::Group& a_k = a.space.group[a.space.groups - 1];
-  const Space::Group& b_k = b.space.group[batch_groups];
+  const int b_batches = b.space.groups - 2;
+  const int batch_groups = ta ? a.space.groups - 2 : b_batches;
+  const Space::Group& a_k = a.space.group[a.space.groups - (ta ? 2 : 1)];
+  const Space::Group& b_k = b.space.group[b_batches + (tb ? 1 : 0)];
   const std::int64_t k_begin = larger(a_k.begin, b_k.begin);
   const std::int64_t k_end = smaller(a_k.begin + a_k.count, b_k.begin + b_k.count);
   MatmulCall work;
   work.type = type;
   work.out_type = out_type;
   work.k = larger(0, k_end - k_begin);
-  work.n = b.space.group[batch_groups + 1].count;
+  work.n = b.space.group[b_batches + (tb ? 0 : 1)].count;
+  work.ta = ta;
+  work.tb = tb;
   std::int64_t batches = 1, rows = 1;
   for (int g = 0; g < batch_groups; ++g) batches *= out.space.group[g].count;
   for (int g = batch_groups; g + 1 < out.space.groups; ++g) rows *= out.space.group[g].count;
   const std::int64_t end = count < 0 ? batches * rows : begin + count;
-  work.a_stride = a_k.count;
-  work.b_stride = work.out_stride = work.n;
+  work.a_stride = ta ? rows : a_k.count;
+  work.b_stride = tb ? b_k.count : work.n;
+  work.out_stride = work.n;
+  const std::int64_t a_from = work.k > 0 ? k_begin - a_k.begin : 0;
+  const std::int64_t b_from = work.k > 0 ? k_begin - b_k.begin : 0;
   for (std::int64_t batch = 0; batch < batches; ++batch) {
     const std::int64_t first = larger(0, begin - batch * rows);
     work.m = smaller(rows, end - batch * rows) - first;
     if (work.m <= 0) continue;
-    const std::int64_t a_row = batch_in(a.space, out.space, batch_groups, batch) * rows + first;
-    const std::int64_t b_row = batch_in(b.space, out.space, batch_groups, batch) * b_k.count;
-    const std::int64_t a_first = a_row * a_k.count + (work.k > 0 ? k_begin - a_k.begin : 0);
-    const std::int64_t b_first = b_row + (work.k > 0 ? k_begin - b_k.begin : 0);
-    work.a = static_cast<const char*>(a.data) + a_first * a.element_size;
-    work.b = static_cast<const char*>(b.data) + b_first * work.n * b.element_size;
+    const std::int64_t a_batch = batch_in(a.space, out.space, batch_groups, batch);
+    const std::int64_t b_batch =
+        b_batches > 0 ? batch_in(b.space, out.space, batch_groups, batch) : 0;
+    const std::int64_t a_first = ta ? a_from * rows + first : first * a_k.count + a_from;
+    const std::int64_t b_first = tb ? b_from : b_from * work.n;
+    const std::int64_t a_at = a_batch * rows * a_k.count + a_first;
+    const std::int64_t b_at = b_batch * b_k.count * work.n + b_first;
+    work.a = static_cast<const char*>(a.data) + a_at * a.element_size;
+    work.b = static_cast<const char*>(b.data) + b_at * b.element_size;
     work.out = static_cast<char*>(out.data) + (batch * rows + first) * work.n * out.element_size;
     const Status status = call.matmul(call.runtime, work);
     if (status != kOk) return status;

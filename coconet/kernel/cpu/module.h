@@ -5,6 +5,7 @@
 #include "coconet/kernel/cpu/chunks.h"
 #include "coconet/kernel/cpu/list.h"
 #include "coconet/kernel/cpu/matmul.h"
+#include "coconet/kernel/cpu/move.h"
 #include "coconet/kernel/cpu/ranks.h"
 #include "coconet/kernel/cpu/reduce.h"
 #include "coconet/kernel/cpu/space.h"

@@ -20,7 +20,8 @@
 // - bf16 on AMX: oneDNN leaves AMX for small products and cuts a long k by the size of m and n. So
 //   tiles have 64 rows and multiples of 64 columns, and k is cut here, at multiples of 1,024.
 // - bf16 on AVX-512 alone: as f32. Without bf16 instructions: widened to f32, as f16 always is.
-// Output is f32 and rounded here, once.
+// Output is f32 and rounded here, once. A transposed operand is copied into the other order, so
+// that its product is that of the operand as it would be given otherwise, to the bit.
 namespace coconet::gemm {
 
 namespace {
@@ -103,13 +104,39 @@ class Scratch {
     return {memory_.data(), padded_columns};
   }
 
+  // rows x columns of a matrix that is given with its columns as rows.
+  const std::byte* transpose(const std::byte* from, std::int64_t stride, std::int64_t size,
+                             std::int64_t rows, std::int64_t columns) {
+    turned_.resize(static_cast<std::size_t>(rows * columns * size));
+    if (size == 4) {
+      turn<std::uint32_t>(from, stride, rows, columns);
+    } else {
+      turn<std::uint16_t>(from, stride, rows, columns);
+    }
+    return turned_.data();
+  }
+
   float* room(std::int64_t count) {
     memory_.resize(static_cast<std::size_t>(count) * sizeof(float));
     return reinterpret_cast<float*>(memory_.data());
   }
 
  private:
-  std::vector<std::byte> memory_;
+  // In blocks, whose lines stay in the cache.
+  template <class Bits>
+  void turn(const std::byte* from, std::int64_t stride, std::int64_t rows, std::int64_t columns) {
+    constexpr std::int64_t kSide = 32;
+    const Bits* in = reinterpret_cast<const Bits*>(from);
+    Bits* out = reinterpret_cast<Bits*>(turned_.data());
+    for (std::int64_t i = 0; i < rows; i += kSide) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        const std::int64_t end = std::min(rows, i + kSide);
+        for (std::int64_t row = i; row < end; ++row) out[row * columns + j] = in[j * stride + row];
+      }
+    }
+  }
+
+  std::vector<std::byte> memory_, turned_;
 };
 
 class Multiplication {
@@ -122,8 +149,8 @@ class Multiplication {
     for (std::int64_t j = 0; j < call_.n; j += column_step) {
       const std::int64_t columns = std::min(column_step, call_.n - j);
       const std::int64_t padded = padded_size(columns, tiling_.column_multiple);
-      const Operand b =
-          operand(b_scratch(), call_.b, j, call_.b_stride, call_.k, columns, call_.k, padded);
+      const Operand b = operand(b_scratch(), call_.b, 0, j, call_.b_stride, call_.tb, call_.k,
+                                columns, call_.k, padded);
       for (std::int64_t i = 0; i < call_.m; i += row_step) {
         tile(i, std::min(row_step, call_.m - i), j, columns, padded, b);
       }
@@ -144,10 +171,16 @@ class Multiplication {
     return out;
   }
 
-  Operand operand(Scratch& scratch, const void* matrix, std::int64_t offset, std::int64_t stride,
-                  std::int64_t rows, std::int64_t columns, std::int64_t padded_rows,
-                  std::int64_t padded_columns) const {
-    const std::byte* data = static_cast<const std::byte*>(matrix) + offset * size_of(call_.type);
+  // rows x columns of the matrix, from this row and column on.
+  Operand operand(Scratch& scratch, const void* matrix, std::int64_t row, std::int64_t column,
+                  std::int64_t stride, bool transposed, std::int64_t rows, std::int64_t columns,
+                  std::int64_t padded_rows, std::int64_t padded_columns) const {
+    const std::int64_t first = transposed ? column * stride + row : row * stride + column;
+    const std::byte* data = static_cast<const std::byte*>(matrix) + first * size_of(call_.type);
+    if (transposed) {
+      data = scratch.transpose(data, stride, size_of(call_.type), rows, columns);
+      stride = columns;
+    }
     const bool as_it_is = tiling_.bf16 || call_.type == MatmulType::f32;
     if (as_it_is && rows == padded_rows && columns == padded_columns) return {data, stride};
     return scratch.copy(data, stride, call_.type, as_it_is, rows, columns, padded_rows,
@@ -158,8 +191,8 @@ class Multiplication {
   void tile(std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t columns,
             std::int64_t padded_columns, const Operand& b) const {
     const std::int64_t padded_rows = padded_size(rows, tiling_.row_multiple);
-    const Operand a = operand(a_scratch(), call_.a, i * call_.a_stride, call_.a_stride, rows,
-                              call_.k, padded_rows, call_.k);
+    const Operand a = operand(a_scratch(), call_.a, i, 0, call_.a_stride, call_.ta, rows, call_.k,
+                              padded_rows, call_.k);
     auto* out =
         static_cast<std::byte*>(call_.out) + (i * call_.out_stride + j) * size_of(call_.out_type);
     const bool direct =
@@ -203,7 +236,7 @@ void fill_zeros(const MatmulCall& call) {
 
 }  // namespace coconet::gemm
 
-extern "C" __attribute__((visibility("default"))) int coconet_gemm_v1(
+extern "C" __attribute__((visibility("default"))) int coconet_gemm_v2(
     const coconet::kernel::MatmulCall* call, char* message, std::size_t size) {
   try {
     if (call->m == 0 || call->n == 0) return 0;

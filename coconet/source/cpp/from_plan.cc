@@ -11,6 +11,7 @@ namespace coconet::source::cpp {
 using plan::BufferId;
 using plan::Kernel;
 using plan::MatmulLaunch;
+using plan::MoveLaunch;
 using plan::Plan;
 using plan::ReduceLaunch;
 
@@ -115,6 +116,7 @@ class ModulePrinter {
                             },
                             [&](const MatmulLaunch& matmul) { return matmul_text(l, matmul); },
                             [&](const ReduceLaunch& reduce) { return reduce_text(l, reduce); },
+                            [&](const MoveLaunch& move) { return move_text(l, move); },
                         },
                         launch.work);
     }
@@ -142,7 +144,8 @@ class ModulePrinter {
     const auto kind = [&](BufferId id) { return plan_.buffer(id).type.dtype.kind; };
     out += rows_scale(l, matmul);
     out += "  return matmul_piece(call, " + matmul_type(kind(matmul.a)) + ", " +
-           matmul_type(kind(matmul.out)) + operands + ", begin, count);\n}\n\n";
+           matmul_type(kind(matmul.out)) + operands + ", " + (matmul.ta ? "true" : "false") + ", " +
+           (matmul.tb ? "true" : "false") + ", begin, count);\n}\n\n";
     return out;
   }
 
@@ -156,6 +159,35 @@ class ModulePrinter {
     if (from + 1 >= static_cast<int>(shape.size())) return "";
     const std::string inner = product_text(plan_, {shape.begin() + from, shape.end() - 1});
     return "  begin *= " + inner + ";\n  count *= " + inner + ";\n";
+  }
+
+  std::string move_text(int l, const MoveLaunch& move) {
+    std::string out = "Status launch_" + std::to_string(l) +
+                      "(const Ranks& ranks) {\n  const Call& call = ranks.call;\n"
+                      "  const Space out = " +
+                      pieces_.of(plan_.buffer(move.out).type) + ";\n";
+    const std::string to = own_pointer(move.out);
+    const bool held = move.order.empty() && !move.dim;
+    std::string at = "0";  // along the dim, in out
+    for (std::size_t i = 0; i < move.in.size(); ++i) {
+      const std::string from = own_pointer(move.in[i]), in = "in_" + std::to_string(i);
+      const TensorType& type = plan_.buffer(move.in[i]).type;
+      if (!held) out += "  const Space " + in + " = " + pieces_.of(type) + ";\n";
+      if (held) {
+        out += "  move_held(out, " + from + ", " + to + ");\n";
+      } else if (!move.dim) {
+        out += "  move_transposed(" + axes_text(move.order) + ", " + in + ", " + from + ", out, " +
+               to + ");\n";
+      } else {
+        const bool part = move.in.size() == 1;
+        const std::string size = "." + std::string("sizes[") + std::to_string(*move.dim) + "]";
+        out += "  move_along(" + std::to_string(*move.dim) + ", " + (part ? "out" : in) + size +
+               ", " + in + ", " + dim_text(move.start) + ", " + from + ", out, " + at + ", " + to +
+               ");\n";
+        at += " + " + in + size;
+      }
+    }
+    return out + "  return kOk;\n}\n\n";
   }
 
   std::string reduce_text(int l, const ReduceLaunch& reduce) {

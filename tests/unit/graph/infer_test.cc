@@ -175,6 +175,43 @@ TEST(Infer, Matmul) {
              kOne.mesh());
 }
 
+TEST(Infer, OperationsOnRows) {
+  const TensorType h = of({"H"}), eps = of({});
+  const auto x = [](const Placement& p) { return of({"B", "S", "H"}, p); };
+  expect_all({{RmsNorm{}, {x(sliced(0, 1)), h, eps}, "f32[B,S,H] sliced(0..1)"},
+              {RmsNorm{}, {x(local()), h, eps}, "f32[B,S,H] local"},
+              {Softmax{}, {x(replicated())}, "f32[B,S,H]"},
+              {Softmax{}, {x(sliced(0, 1))}, "f32[B,S,H] sliced(0..1)"},
+              {Softmax{{2}}, {x(sliced(1))}, "f32[B,S,H] sliced(1)"},
+              {Softmax{}, {x(rooted(1))}, "f32[B,S,H] rooted(1)"}},
+             kOne.mesh());
+}
+
+TEST(Infer, MatmulOfTransposedOperands) {
+  const Op ta = Matmul{{}, true, false}, tb = Matmul{{}, false, true},
+           both = Matmul{{}, true, true};
+  const auto a = [](const Placement& p) { return of({"B", "K", "S"}, p); };
+  const auto b = [](const Placement& p) { return of({"N", "K"}, p); };
+  const auto batched = [](const Placement& p) { return of({"B", "N", "K"}, p); };
+  expect_all({{both, {a(replicated()), b(replicated())}, "f32[B,S,N]"},
+              {ta, {a(replicated()), of({"K", "N"})}, "f32[B,S,N]"},
+              {tb, {of({"B", "S", "K"}, sliced(0, 1)), b(replicated())}, "f32[B,S,N] sliced(0..1)"},
+              {both, {a(sliced(0)), b(replicated())}, "f32[B,S,N] sliced(0)"},
+              {both, {a(sliced(2)), b(replicated())}, "f32[B,S,N] sliced(1)"},
+              {both, {a(sliced(1)), b(sliced(1))}, "f32[B,S,N] partial(+)"},
+              {both, {a(replicated()), b(sliced(0))}, "f32[B,S,N] sliced(2)"},
+              {both, {a(replicated()), b(sliced(1))}, "f32[B,S,N] partial(+)"},
+              {both, {a(partial()), b(replicated())}, "f32[B,S,N] partial(+)"},
+              {both, {a(replicated()), batched(sliced(0))}, "f32[B,S,N] sliced(0)"},
+              {both, {a(sliced(0)), batched(sliced(0))}, "f32[B,S,N] sliced(0)"},
+              {both, {a(replicated()), batched(sliced(1))}, "f32[B,S,N] sliced(2)"}},
+             kOne.mesh());
+  expect_all({{both,
+               {on({"K", "M"}, {{dp, sliced(1)}}), on({"N", "K"}, {{tp, sliced(0)}})},
+               "f32[M,N] sliced(0)@dp sliced(1)@tp"}},
+             kTwo.mesh());
+}
+
 TEST(Infer, MatmulOnSeveralAxes) {
   const Op op = Matmul{};
   expect_all(

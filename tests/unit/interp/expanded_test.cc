@@ -53,9 +53,10 @@ TEST(Expanded, EmptyTensorsGiveTheSameIdentities) {
 std::vector<double> by_rows_or_columns(const Op& op, const Layout& layout, int ranks) {
   Sample s({ranks}, {{"R", 3}, {"C", 37}});
   std::vector<NodeId> inputs = {s.input("x", {f32, {kR, kC}, layout}, noise(3 * 37, 5))};
-  if (std::holds_alternative<LayerNorm>(op)) {
+  const bool centred = std::holds_alternative<LayerNorm>(op);
+  if (centred || std::holds_alternative<RmsNorm>(op)) {
     inputs.push_back(s.input("gamma", {f32, {kC}, s.whole()}, ramp(37, 0.25, 1)));
-    inputs.push_back(s.input("beta", {f32, {kC}, s.whole()}, ramp(37, -0.5, 2)));
+    if (centred) inputs.push_back(s.input("beta", {f32, {kC}, s.whole()}, ramp(37, -0.5, 2)));
     inputs.push_back(s.literal(1e-5));
   }
   s.output("out", s.add_visible(op, inputs, "out"));
@@ -64,8 +65,9 @@ std::vector<double> by_rows_or_columns(const Op& op, const Layout& layout, int r
 
 // Over slices by dims the sums are folded by rank: the same value but for rounding.
 TEST(Expanded, OverSlicedDimsReassociates) {
-  for (const Op& op : std::vector<Op>{Norm{}, Reduce{ReduceFn::mean, {}},
-                                      Reduce{ReduceFn::mean, {1}}, LayerNorm{}}) {
+  for (const Op& op :
+       std::vector<Op>{Norm{}, Reduce{ReduceFn::mean, {}}, Reduce{ReduceFn::mean, {1}}, LayerNorm{},
+                       RmsNorm{}, Softmax{}}) {
     const std::vector<double> whole = by_rows_or_columns(op, Layout(1), 1);
     for (const int ranks : {1, 2, 5}) {
       const std::vector<double> cut = by_rows_or_columns(op, sliced(1), ranks);

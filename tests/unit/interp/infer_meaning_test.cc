@@ -146,9 +146,11 @@ TEST(InferredMeaning, OfPointwise) {
 
 TEST(InferredMeaning, OfMatmul) {
   many(40, [](Trial& t) {
-    const Shape b = t.draw.one_of<Shape>({{kH, kS}, {kB, kH, kS}});
-    const NodeId x = t.input("x", {kB, kS, kH});
-    return t.agrees(Matmul{}, {x, t.input("y", b)});
+    const Matmul op{{}, t.draw.below(2) == 0, t.draw.below(2) == 0};
+    Shape b = op.tb ? Shape{kS, kH} : Shape{kH, kS};
+    if (t.draw.below(2) == 0) b.insert(b.begin(), kB);
+    const NodeId x = t.input("x", op.ta ? Shape{kB, kH, kS} : Shape{kB, kS, kH});
+    return t.agrees(op, {x, t.input("y", b)});
   });
 }
 
@@ -167,7 +169,30 @@ TEST(InferredMeaning, OfNorms) {
     if (t.draw.below(2) == 0) return t.agrees(Norm{}, {x});
     const NodeId eps = t.sample.literal(1e-3, f64);
     const NodeId gamma = t.sample.input("g", {f64, {kH}, t.sample.whole()}, noise(5, 3));
+    if (t.draw.below(2) == 0) return t.agrees(RmsNorm{}, {x, gamma, eps});
     return t.agrees(LayerNorm{}, {x, gamma, gamma, eps});
+  });
+}
+
+TEST(InferredMeaning, OfSoftmax) {
+  many(60, [](Trial& t) {
+    const std::vector<int> dims = t.draw.one_of<std::vector<int>>({{}, {0}, {2}, {0, 1}, {1, 2}});
+    return t.agrees(Softmax{dims}, {t.input("x", {kB, kS, kH})});
+  });
+}
+
+TEST(InferredMeaning, OfMovement) {
+  many(60, [](Trial& t) {
+    const NodeId x = t.input("x", {kB, kS, kH});
+    if (t.draw.below(4) == 0) {
+      const int dim = t.draw.below(3);
+      return t.agrees(Concat{dim, {}}, {x, t.draw.below(2) == 0 ? x : t.input("y", {kB, kS, kH})});
+    }
+    const Op op = t.draw.one_of<Op>(
+        {Transpose{{2, 0, 1}}, Transpose{{1, 0, 2}}, Transpose{{1, 2, 0}}, Reshape{{kB * kS, kH}},
+         Reshape{{kB, kS * kH}}, Reshape{{kB * kS * kH}}, Reshape{{kB, Dim(1), kS, kH}},
+         Narrow{2, Dim(1), Dim(3)}, Narrow{0, Dim(1), Dim(1)}});
+    return t.agrees(op, {x});
   });
 }
 

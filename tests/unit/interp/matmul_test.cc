@@ -77,6 +77,29 @@ TEST(InterpMatmul, BatchedWithSlicedBatch) {
   }
 }
 
+TEST(InterpMatmul, TransposedOperandsGiveTheSameProduct) {
+  const auto turned = [](const std::vector<double>& x, int rows, int columns) {
+    std::vector<double> out;
+    for (std::size_t first = 0; first < x.size(); first += rows * columns) {
+      for (int j = 0; j < columns; ++j) {
+        for (int i = 0; i < rows; ++i) out.push_back(x[first + i * columns + j]);
+      }
+    }
+    return out;
+  };
+  for (int ranks : {1, 2, 3}) {
+    for (const auto& [a_slice, b_slice] : {std::pair{2, -1}, {1, 1}, {-1, 0}, {0, -1}}) {
+      Sample s({ranks}, kSizes);
+      const Layout of_a = a_slice < 0 ? s.whole() : sliced(a_slice);
+      const Layout of_b = b_slice < 0 ? s.whole() : sliced(b_slice);
+      const NodeId a = s.input("a", {f32, {kB, kK, kM}, of_a}, turned(ramp(42), 3, 7));
+      const NodeId b = s.input("b", {f32, {kN, kK}, of_b}, turned(ramp(35, 1, -10), 7, 5));
+      s.output("out", s.add(Matmul{{}, true, true}, {a, b}, "out"));
+      EXPECT_EQ(s.value_of("out"), wanted()) << ranks << " ranks, a by " << a_slice;
+    }
+  }
+}
+
 TEST(InterpMatmul, RoundsOnceToTheDtypeOfTheOutput) {
   Sample s({1}, {{"M", 1}, {"K", 2}, {"N", 1}});
   const NodeId a = s.input("a", {f16, {kM, kK}, s.whole()}, {2048, 1});

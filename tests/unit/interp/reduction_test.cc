@@ -119,6 +119,30 @@ TEST(Reduction, BlockSumsOfNestedFlatSlicesAreThoseOfTheWhole) {
   EXPECT_EQ(sums(flat(0, 2).with(1, Sliced{Slice::all()})), want);
 }
 
+TEST(Reduction, SoftmaxAndRmsNormOfRows) {
+  const std::vector<double> x = noise(66, 2), gamma = noise(33, 3);
+  const auto rows = [&](bool shares, const Layout& layout, int ranks, DType dtype) {
+    Sample s({ranks}, {{"R", 2}, {"C", 33}});
+    const NodeId in = s.input("x", {dtype, {kR, kC}, layout}, x);
+    const NodeId g = s.input("gamma", {dtype, {kC}, s.whole()}, gamma);
+    const DType wide = accumulator_of(dtype.kind);
+    s.output("out", shares ? s.add(Softmax{}, {in}, "out")
+                           : s.add(RmsNorm{}, {in, g, s.literal(1e-5, wide)}, "out"));
+    return s.value_of("out");
+  };
+  double sum = 0, squares = 0;
+  for (int j = 0; j < 33; ++j) sum += std::exp(x[j]), squares += x[j] * x[j] / 33;
+  for (const DType& dtype : {f32, f64, f16}) {
+    const double bound = dtype == f64 ? 1e-14 : dtype == f32 ? 1e-6 : 1e-3;
+    EXPECT_NEAR(rows(true, Layout(1), 1, dtype)[4], std::exp(x[4]) / sum, bound);
+    EXPECT_NEAR(rows(false, Layout(1), 1, dtype)[4], x[4] / std::sqrt(squares + 1e-5) * gamma[4],
+                bound);
+    for (bool shares : {false, true}) {
+      EXPECT_EQ(rows(shares, sliced(0), 3, dtype), rows(shares, Layout(1), 1, dtype));
+    }
+  }
+}
+
 TEST(Reduction, LayerNormOfRows) {
   const auto rows = [](const Layout& layout, int ranks, DType dtype) {
     Sample s({ranks}, {{"R", 5}, {"C", 33}});

@@ -128,6 +128,16 @@ TEST(ExpressionText, EveryFunction) {
   }
 }
 
+TEST(ExpressionText, ProductsRowsAndMovement) {
+  for (const char* text :
+       {"matmul(w, w, tb=true)", "softmax(w)", "softmax(w, [1])", "transpose(w, [1,0])",
+        "reshape(w, [M*N])", "reshape(w, [N,1,M])", "narrow(w, 1, 0, M)", "narrow(w, 0, 2, 3*M)",
+        "concat(w, w + 1.0, 0)", "concat(x, y, x * y, 0)",
+        "concat(w, reshape(w, [N,M]), 1, size=2*M)", "matmul(w, w, ta=true, out=f64)"}) {
+    expect_same(text);
+  }
+}
+
 TEST(ExpressionText, LayerNorm) {
   const std::string text =
       "mesh w(tp)\ndim N, M\nprogram p(x: f32[N,M], g: f32[M], b: f32[M]) {\n"

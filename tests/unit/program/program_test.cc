@@ -51,6 +51,33 @@ TEST(Program, OperatorsAndLiterals) {
         return y, z, k, n })");
 }
 
+TEST(Program, MovementOfDataAndRequire) {
+  Program p("p", Mesh{"world", {"tp"}});
+  const Dim B = p.dim("B"), H = p.dim("H"), nh = p.dim("nh"), hd = p.dim("hd");
+  p.require("H == nh * hd");
+  p.require("nh % size(tp) == 0");
+  const Tensor x = p.input("x", f32, {B, H}, sliced(1));
+  const Tensor g = p.input("g", f32, {hd});
+  const Tensor y = p.let("y", transpose(reshape(x, {B, nh, hd}), {1, 0, 2}));
+  const Tensor z = p.let("z", concat({narrow(y, 2, 0, 2), y, y * 2}, 2, 2 * H));
+  const Tensor k = p.let("k", softmax(rms_norm(y, g, 1e-3)) + softmax(y, over(2)));
+  const Tensor m = p.let("m", matmul(y, y, Transposed{.a = true}));
+  p.returns({z, k, m});
+  expect_same(p, R"(mesh world(tp)  dim B, H, nh, hd
+      require H == nh * hd
+      require nh % size(tp) == 0
+      program p(x: f32[B,H] sliced(1), g: f32[hd]) {
+        y = transpose(reshape(x, [B,nh,hd]), [1,0,2])
+        z = concat(narrow(y, 2, 0, 2), y, y * 2, 2, size=2*H)
+        k = softmax(rms_norm(y, g, 1e-3)) + softmax(y, [2])
+        m = matmul(y, y, ta=true)
+        return z, k, m })");
+  Program q("q", Mesh{"world", {"tp"}});
+  expect_refused([&] { q.require("N == 1"); }, {"`N` is not a dim"});
+  expect_refused([&] { q.require("1 == 1 2"); }, {"more than one condition"});
+  EXPECT_EQ(line_of([&] { q.require("1 +"); }), __LINE__);
+}
+
 TEST(Program, EveryFunction) {
   Program p("p", Mesh{"world", {"tp"}});
   const Dim N = p.dim("N"), M = p.dim("M");
@@ -165,7 +192,7 @@ TEST(Program, Refusals) {
   expect_refused([&] { p.let("return", x + 1); }, {"`return` is not a name"});
   expect_refused([&] { p.let("N", x + 1); }, {"the name N is taken"});
   expect_refused([&] { dropout(x, 0.1, 0) + dropout(x, 0.1); }, {"two dropouts have site"});
-  expect_refused([&] { p.graph(); }, {"the dim K is in no input's shape"});
+  expect_refused([&] { p.graph(); }, {"the dim K is in no value's shape"});
   expect_refused([] { Program("p", Mesh{"world", {}}); }, {"at least one axis"});
   p.input("k", f32, {K});
   p.returns({x});

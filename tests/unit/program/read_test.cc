@@ -25,6 +25,45 @@ TEST(ReadProgram, Header) {
   expect_parses_back(graph);
 }
 
+TEST(ReadProgram, Require) {
+  const Graph graph = parse_program(R"(
+mesh grid(dp, tp)
+dim B, S, H, nh, hd, P, T
+require H == nh * hd and nh % size(tp) == 0
+require nh % (size(dp) * size(tp)) == 0
+require T == B + S
+program heads(x: f32[B,S,H] sliced(2)@tp, w: f32[H,B*S] sliced(0)@[dp,tp]) {
+  a: f32[B,S,nh,hd] sliced(2)@tp = reshape(x, [B,S,nh,hd])
+  b: f32[B,nh,S,hd] sliced(1)@tp = transpose(a, [0,2,1,3])
+  c: f32[B,S,nh*hd] sliced(2)@tp = reshape(transpose(b, [0,2,1,3]), [B,S,nh*hd])
+  d: f32[nh,hd,B,S] sliced(0)@[dp,tp] = reshape(w, [nh,hd,B,S])
+  return b, c, d
+}
+)");
+  EXPECT_EQ(graph.header().dims, (std::vector<std::string>{"B", "S", "H", "nh", "hd"}));
+  ASSERT_EQ(graph.header().requirements.size(), 2u);  // those whose dims are all the program's
+  EXPECT_EQ(text_of(graph.header().requirements[0].condition, graph.mesh()),
+            "H == hd*nh and nh % size(tp) == 0");
+  expect_parses_back(graph);
+  const Graph all = parse_program(R"(
+mesh grid(dp, tp)
+dim B, S, P
+require not (P < B or -1 + B / 2 > (S - P) * 3) and size(tp) <= 8
+program p(x: f32[B,S,P]) { return x }
+)");
+  EXPECT_EQ(text_of(all.header().requirements.at(0).condition, all.mesh()),
+            "not (P < B or -1 + B / 2 > (S - P) * 3) and size(tp) <= 8");
+  expect_parses_back(all);
+}
+
+TEST(ReadProgram, DimsAreThoseOfItsValues) {
+  const Graph graph = parse_program(
+      "mesh w(tp)\ndim N, M, K, U\ndef f(x) = x * size(K)\n"
+      "program p(x: f32[M*N]) { y = reshape(x, [M,N]) z = f(y) return z }");
+  EXPECT_EQ(graph.header().dims, (std::vector<std::string>{"N", "M", "K"}));
+  expect_parses_back(graph);
+}
+
 TEST(ReadProgram, Placements) {
   const Graph graph = parse_program(
       "mesh w(pp, dp, tp)\ndim B, S, H\nprogram p(a: f32[B,S] sliced(0)@[dp,tp],\n"

@@ -77,11 +77,13 @@ struct Matrix {
   std::vector<std::byte> bytes;
 };
 
-void multiply(Matrix& a, Matrix& b, Matrix& out) {
+void multiply(Matrix& a, Matrix& b, Matrix& out, bool ta = false, bool tb = false) {
   MatmulCall call;
-  call.m = a.rows;
-  call.k = a.columns;
-  call.n = b.columns;
+  call.m = ta ? a.columns : a.rows;
+  call.k = ta ? a.rows : a.columns;
+  call.n = tb ? b.rows : b.columns;
+  call.ta = ta;
+  call.tb = tb;
   call.a = a.bytes.data();
   call.b = b.bytes.data();
   call.out = out.bytes.data();
@@ -162,6 +164,38 @@ TEST(Matmul, RoundsOnce) {
         std::byte rounded[2];
         store(rounded, type, wide.value(i, j));
         ASSERT_EQ(std::memcmp(rounded, narrow.at(i, j), 2), 0);
+      }
+    }
+  }
+}
+
+// Whole, and row by row and column by column: to the bit as of operands that are not.
+TEST(Matmul, TransposedOperands) {
+  const auto turned = [](Matrix& x) {
+    Matrix out(x.type, x.columns, x.rows);
+    for (std::int64_t i = 0; i < x.rows; ++i) {
+      for (std::int64_t j = 0; j < x.columns; ++j) {
+        std::memcpy(out.at(j, i), x.at(i, j), size_of(x.type));
+      }
+    }
+    return out;
+  };
+  for (const MatmulType type : kTypes) {
+    for (const auto& [m, n, k] :
+         {std::tuple{1, 33, 5}, {70, 66, 300}, {5, 300, 1100}, {67, 1, 0}}) {
+      std::mt19937 random(7);
+      Matrix a(type, m, k), b(type, k, n), want(type, m, n);
+      a.fill(random);
+      b.fill(random);
+      multiply(a, b, want);
+      Matrix at = turned(a), bt = turned(b);
+      for (const bool ta : {false, true}) {
+        for (const bool tb : {false, true}) {
+          Matrix got(type, m, n);
+          multiply(ta ? at : a, tb ? bt : b, got, ta, tb);
+          EXPECT_EQ(std::memcmp(got.bytes.data(), want.bytes.data(), got.bytes.size()), 0)
+              << static_cast<int>(type) << " " << m << " " << n << " " << k << " " << ta << tb;
+        }
       }
     }
   }
