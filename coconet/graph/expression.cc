@@ -109,6 +109,7 @@ class Writer {
 
   // What stands after the operands of a call.
   void write_attributes(const Op& op) {
+    const std::vector<std::string>& axes = graph_.mesh().axes;
     const auto fold = [this](Fold fold) { out_ += ", " + std::string(name_of(fold)); };
     const auto number = [this](int value) { out_ += ", " + std::to_string(value); };
     const auto out_dtype = [this](const std::optional<DType>& dtype) {
@@ -117,14 +118,13 @@ class Writer {
     std::visit(
         Overloaded{[](const Input&) {},
                    [](const Constant&) {},
-                   [&](const AxisSize& o) { out_ += graph_.mesh().axes[o.axis]; },
+                   [&](const AxisSize& o) { out_ += axes[o.axis]; },
                    [&](const DimSize& o) { out_ += o.dim.text(); },
                    [](const Pointwise&) {},
                    [&](const Cast& o) { out_ += ", " + o.to.text(); },
                    [&](const Dropout& o) { out_ += ", site=" + std::to_string(o.site); },
                    [&](const Matmul& o) {
-                     if (o.ta) out_ += ", ta=true";
-                     if (o.tb) out_ += ", tb=true";
+                     out_ += std::string(o.ta ? ", ta=true" : "") + (o.tb ? ", tb=true" : "");
                      out_dtype(o.out);
                    },
                    [&](const Reduce& o) { write_dims(o.dims); },
@@ -139,8 +139,8 @@ class Writer {
                      out_ += ", " + o.start.text() + ", " + o.length.text();
                    },
                    [&](const Concat& o) {
-                     number(o.dim);
-                     if (o.size) out_ += ", size=" + o.size->text();
+                     out_ += ", " + std::to_string(o.dim) + (o.size ? ", size=" : "");
+                     if (o.size) out_ += o.size->text();
                    },
                    [](const BlockReduce&) {},
                    [&](const FoldBlocks& o) { fold(o.fold); },
@@ -163,9 +163,8 @@ class Writer {
                    [&](const RootOf& o) { number(o.root); },
                    [&](const AsPartial& o) { fold(o.fold); },
                    [&](const Shift& o) {
-                     out_ += ", " + graph_.mesh().axes[o.axes.at(0)];
-                     number(o.by);
-                     out_ += o.wrap ? ", wrap" : "";
+                     out_ += ", " + axes[o.axes.at(0)] + ", " + std::to_string(o.by) +
+                             (o.wrap ? ", wrap" : "");
                    },
                    [&](const AllToAll& o) { out_ += ", " + o.from.text() + ", " + o.to.text(); },
                    [](const Stack&) {}},
