@@ -152,10 +152,7 @@ class Writer {
                      out_ += ", " + o.slice.text();
                    },
                    [](const AllGather&) {},
-                   [&](const ReduceTo& o) {
-                     fold(o.fold);
-                     number(o.root);
-                   },
+                   [&](const ReduceTo& o) { fold(o.fold), number(o.root); },
                    [&](const Broadcast& o) {
                      if (o.root) number(*o.root);
                    },
