@@ -274,9 +274,8 @@ ValueId KernelBuilder::computed(NodeId id) {
           [&](const RmsNorm&) { return row_norm(id, false); },
           [&](const Softmax&) { return softmax(id); },
           [&](const FoldBlocks& op) {
-            const BufferId blocks = storage_.buffer(base_of(graph_, node.inputs[0]));
-            const Level level = level_of(node.type);
-            return add({FoldBuffer{blocks, op.fold}, {}, node.type.dtype, level, false, id});
+            const FoldBuffer fold{storage_.buffer(base_of(graph_, node.inputs[0])), op.fold};
+            return add({fold, {}, node.type.dtype, level_of(node.type), false, id});
           },
           [&](const Across& op) { return across(id, op); },
           [&](const Update&) { return value(node.inputs[1]); },
