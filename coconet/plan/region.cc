@@ -190,6 +190,7 @@ class RegionLowering {
     for (NodeId reader : readers_[id.index]) {
       const Node& node = graph_.node(reader);
       if (std::holds_alternative<Update>(node.op) && node.inputs[1] == id) return true;
+      if (is_view(node.op) && stored_by_update(reader)) return true;
     }
     return false;
   }

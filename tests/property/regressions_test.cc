@@ -151,6 +151,19 @@ program p(x: f32[B,S,H] partial(+), r: f32[B,S,H]) {
   expect_sound(program, "rs, ag = split(total, (0..1)) overlap(rs, ag, y)", sizes, {2});
 }
 
+TEST(Regression, AnUpdateOfAViewOfWhatItsGroupComputesIsRefusedByThePlan) {
+  const char* const program = R"(
+mesh world(tp)
+dim H
+program p(x: f16[H], state s: f16[H] sliced(*)) {
+  v = min(shard(x, (*)), x)
+  w = update(s, shard(gelu(x), (*)))
+  return v
+})";
+  EXPECT_THROW(planned(program, "fuse(v, w)", {{"H", 5}}, {2}), UserError);
+  expect_sound(program, "fuse(v)", {{"H", 1500}}, {2});
+}
+
 TEST(Regression, UnnamedUpdatesGiveNamesThatParse) {
   const char* const program = R"(
 mesh world(dp)
