@@ -76,7 +76,8 @@ TEST(ParseStatements, Arguments) {
   expect_statement_error("z = sqrt(x)@tp", "7", "`sqrt` takes no `@` axes");
   expect_statement_error("z = cast(x, f23)", "15", "`f23` is not a dtype; did you mean `f32`?");
   expect_statement_error("z = cast(x, 1)", "15", "is a dtype, as f32");
-  expect_statement_error("z = matmul(x, w, f32)", "20", "called as `matmul(a, b[, out=out])`");
+  expect_statement_error("z = matmul(x, w, f32)", "20",
+                         "called as `matmul(a, b[, ta=ta][, tb=tb][, out=out])`");
   expect_statement_error("z = dropout(x, a, site=x)", "26", "is an integer");
   expect_statement_error("z = dropout(x, 1.5)", "7", "probability is 1.5; it must be from 0 to 1");
   expect_statement_error("z = dropout(x, 2)", "7", "probability is 2.0; it must be from 0 to 1");

@@ -182,8 +182,8 @@ class ModulePrinter {
         const bool part = move.in.size() == 1;
         const std::string size = "." + std::string("sizes[") + std::to_string(*move.dim) + "]";
         out += "  move_along(" + std::to_string(*move.dim) + ", " + (part ? "out" : in) + size +
-               ", " + in + ", " + dim_text(move.start) + ", " + from + ", out, " + at + ", " + to +
-               ");\n";
+               ", " + in + ", " + dim_text(plan_, move.start) + ", " + from + ", out, " + at +
+               ", " + to + ");\n";
         at += " + " + in + size;
       }
     }

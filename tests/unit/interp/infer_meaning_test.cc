@@ -157,7 +157,7 @@ TEST(InferredMeaning, OfMatmul) {
 TEST(InferredMeaning, OfReductions) {
   many(100, [](Trial& t) {
     const ReduceFn fn = t.draw.one_of<ReduceFn>({ReduceFn::sum, ReduceFn::max, ReduceFn::mean});
-    const std::vector<int> dims = t.draw.one_of<std::vector<int>>({{}, {0}, {2}, {0, 1}, {1, 2}});
+    const std::vector<int> dims = t.draw.one_of<std::vector<int>>({{}, {2}});
     const NodeId x = t.input("x", {kB, kS, kH});
     return t.agrees(Reduce{fn, dims}, {x});
   });
@@ -176,7 +176,7 @@ TEST(InferredMeaning, OfNorms) {
 
 TEST(InferredMeaning, OfSoftmax) {
   many(60, [](Trial& t) {
-    const std::vector<int> dims = t.draw.one_of<std::vector<int>>({{}, {0}, {2}, {0, 1}, {1, 2}});
+    const std::vector<int> dims = t.draw.one_of<std::vector<int>>({{}, {2}});
     return t.agrees(Softmax{dims}, {t.input("x", {kB, kS, kH})});
   });
 }
