@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tests/support/files.h"
+#include "tests/support/spawn.h"
 #include "tests/support/tool.h"
 
 namespace coconet::tests {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <fstream>
 #include <thread>
 
 #include "coconet/runtime/shared_bytes.h"
@@ -19,13 +18,6 @@ using std::chrono::milliseconds;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-// A process that has ended may stay as a zombie until its new parent has read its status.
-bool runs(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string id, name, state;
-  return file >> id >> name >> state && state != "Z" && state != "X";
-}
 
 class Timer {
  public:
@@ -319,8 +311,8 @@ TEST(Failure, ProcessesEndWithTheirParent) {
     EXPECT_EQ(WTERMSIG(status), signal_number);
     const Timer timer;
     for (const pid_t id : ids.as<pid_t>()) {
-      while (runs(id) && timer.seconds() < 3) std::this_thread::sleep_for(milliseconds(2));
-      EXPECT_FALSE(runs(id)) << "process " << id << " lives on";
+      while (is_alive(id) && timer.seconds() < 3) std::this_thread::sleep_for(milliseconds(2));
+      EXPECT_FALSE(is_alive(id)) << "process " << id << " lives on";
     }
   }
 }

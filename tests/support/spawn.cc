@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <fstream>
 
 #include "coconet/base/error.h"
 
@@ -44,6 +45,12 @@ std::vector<std::string> outcome_texts(const runtime::LaunchOptions& options,
     out.push_back(names[outcome.state] + outcome.error.message);
   }
   return out;
+}
+
+bool is_alive(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string id, name, state;
+  return file >> id >> name >> state && state != "Z" && state != "X";
 }
 
 int open_descriptors() {

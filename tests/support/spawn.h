@@ -1,6 +1,8 @@
 // Ranks in tests: a function on 1..8 ranks, as threads and as processes.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -25,6 +27,9 @@ void expect(bool holds, const std::string& what);
 // The outcome of each rank, as "finished", "failed: <message>", "killed: ...", "stopped: ...".
 std::vector<std::string> outcome_texts(const runtime::LaunchOptions& options,
                                        const runtime::RankFunction& function);
+
+// Whether the process runs; one that has ended but is not reaped does not.
+bool is_alive(pid_t process);
 
 // Descriptors that this process has open, and child processes that it has not reaped.
 int open_descriptors();

@@ -140,12 +140,6 @@ std::vector<std::string> names_in(const std::string& folder) {
   return out;
 }
 
-bool is_alive(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string id, name, state;
-  return file >> id >> name >> state && state != "Z" && state != "X";
-}
-
 bool all_end(const std::vector<pid_t>& processes) {
   for (int i = 0; i < 100; ++i) {
     bool alive = false;

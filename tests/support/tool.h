@@ -47,8 +47,6 @@ class RunningTool {
 // Names of what stands in a folder; none if there is no such folder.
 std::vector<std::string> names_in(const std::string& folder);
 
-// Whether the process runs; one that has ended but is not reaped does not.
-bool is_alive(pid_t process);
 // Waits up to a second for all of them to end.
 bool all_end(const std::vector<pid_t>& processes);
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/support/files.h"
+#include "tests/support/spawn.h"
 
 namespace coconet::runtime {
 namespace {
@@ -23,12 +24,6 @@ bool comes_true_soon(const std::function<bool()>& holds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
-}
-
-bool runs(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string id, name, state;
-  return file >> id >> name >> state && state != "Z" && state != "X";
 }
 
 TEST(TemporaryDirectory, IsGoneWithAllInIt) {
@@ -61,13 +56,13 @@ TEST(TemporaryDirectory, ProcessKilledLeavesNothing) {
     }
     pid_t sleeper = 0;
     ASSERT_TRUE(comes_true_soon([&] { return bool(std::ifstream(folder.path("id")) >> sleeper); }));
-    EXPECT_TRUE(runs(sleeper));
+    EXPECT_TRUE(tests::is_alive(sleeper));
     EXPECT_EQ(folder.names().size(), 2u);
     kill(owner, number);
     int status = 0;
     ASSERT_EQ(waitpid(owner, &status, 0), owner);
     EXPECT_EQ(WTERMSIG(status), number);
-    EXPECT_TRUE(comes_true_soon([&] { return !runs(sleeper); })) << number;
+    EXPECT_TRUE(comes_true_soon([&] { return !tests::is_alive(sleeper); })) << number;
     EXPECT_TRUE(comes_true_soon([&] { return folder.names().size() == 1; })) << number;
   }
 }
