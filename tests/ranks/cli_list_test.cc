@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 
 #include "coconet/io/safetensors.h"
-#include "tests/ranks/tool.h"
 #include "tests/support/files.h"
+#include "tests/support/tool.h"
 
 namespace coconet::tests {
 namespace {
