@@ -191,6 +191,7 @@ Tensor Program::let(const std::string& name, const Operand& value) {
 void Program::returns(const std::vector<Tensor>& outputs, At at) {
   const Where where = where_of(at);
   if (returned_) refuse("a program returns once", where);
+  if (outputs.empty()) refuse("a program returns one value or more", where);
   for (const Tensor& output : outputs) {
     if (output.name().empty()) {
       refuse("an output has a name; give it one, as p.let(\"out\", value)", where);
@@ -218,6 +219,14 @@ bool Program::uses_dim(const std::string& dim) const {
   return false;
 }
 
+bool Program::updates() const {
+  const int nodes = assembler_ ? assembler_->builder().size() : 0;
+  for (int i = 0; i < nodes; ++i) {
+    if (std::holds_alternative<Update>(assembler_->builder().node({i}).op)) return true;
+  }
+  return false;
+}
+
 Graph Program::graph() const {
   for (const std::string& dim : header_.dims) {
     if (!uses_dim(dim)) {
@@ -226,6 +235,11 @@ Graph Program::graph() const {
                  "or leave it out",
              where_);
     }
+  }
+  if (!returned_ && !updates()) {
+    refuse("the program " + header_.program +
+               " gives nothing; it needs `returns` of a value, or an update",
+           where_);
   }
   Assembler copy = assembler_ ? *assembler_ : Assembler(header_);
   try {

@@ -107,6 +107,7 @@ class Program {
                    std::optional<double> default_value, const Where& where);
   bool uses_dim(const std::string& dim) const;
   Layout layout_of(const Placements& placements, const Where& where) const;
+  bool updates() const;  // some storage
   void need_free(const std::string& name, const Where& where) const;
 
   Header header_;

@@ -194,6 +194,8 @@ TEST(Program, Refusals) {
   expect_refused([&] { dropout(x, 0.1, 0) + dropout(x, 0.1); }, {"two dropouts have site"});
   expect_refused([&] { p.graph(); }, {"the dim K is in no value's shape"});
   expect_refused([] { Program("p", Mesh{"world", {}}); }, {"at least one axis"});
+  expect_refused([] { Program("p", Mesh{"world", {"tp"}}).graph(); }, {"p gives nothing"});
+  expect_refused([&] { other.returns({}); }, {"one value or more"});
   p.input("k", f32, {K});
   p.returns({x});
   expect_refused([&] { p.returns({x}); }, {"returns once"});
