@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-
 #include "coconet/base/error.h"
 #include "tests/unit/interp/sample.h"
 
