@@ -42,7 +42,7 @@ TEST(CliList, OneMemberAndEmptyOnes) {
 
 TEST(CliList, MembersGoToAFileAndComeBack) {
   const TemporaryFolder folder;
-  const std::string out = folder.path().string();
+  const std::string out = folder.path("out");
   const std::string run = kClip + "--ranks 3 --dtype G=f32 ";
   ASSERT_EQ(run_tool(run + "--dim N_i=3,1025,0 --out " + out).exit_code, 0);
   const SafetensorsFile file(out + "/p2.safetensors");
