@@ -7,6 +7,7 @@
 #include "coconet/base/error.h"
 #include "coconet/graph/print.h"
 #include "coconet/plan/from_schedule.h"
+#include "coconet/plan/verify.h"
 
 namespace coconet::cli {
 namespace {
@@ -15,6 +16,12 @@ struct CheckArguments {
   FileArguments file;
   bool plan = false;
 };
+
+std::string verified(const plan::Plan& plan) {
+  const int cases = plan::verify_small(plan);
+  return plan::print(plan) + "# verified on " + std::to_string(cases) +
+         " meshes, sizes and numbers of chunks\n\n";
+}
 
 // Programs print with types; a schedule that does not apply is an error, and all of them are
 // reported.
@@ -27,7 +34,7 @@ int check_file(const CheckArguments& arguments, Context& context) {
     if (!arguments.file.program.empty() && name != arguments.file.program) continue;
     out += print(graph, true) + "\n";
     const plan::Plan unscheduled = plan::from_schedule(graph);
-    if (arguments.plan) out += plan::print(unscheduled) + "\n";
+    if (arguments.plan) out += verified(unscheduled);
     for (const Schedule& schedule : file.schedules) {
       if (schedule.program != name) continue;
       try {
@@ -36,7 +43,8 @@ int check_file(const CheckArguments& arguments, Context& context) {
         out += "# schedule " + schedule.name + ": " + std::to_string(schedule.steps.size()) +
                " steps, " + std::to_string(plan.launches.size()) + " kernels, " +
                (applied.exactness == Exactness::exact ? "exact" : "reassociates") + "\n";
-        if (arguments.plan) out += plan::print(plan) + "\n";
+        for (const std::string& note : plan.notes) out += "#   " + note + "\n";
+        if (arguments.plan) out += verified(plan);
       } catch (const UserError& error) {
         errors.push_back(error.at(schedule.where));
       }
@@ -53,7 +61,8 @@ void add_check(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("check", "parse and type-check; print the typed program");
   auto arguments = std::make_shared<CheckArguments>();
   add_file_options(*command, arguments->file);
-  command->add_flag("--plan", arguments->plan, "print the plan of each schedule too");
+  command->add_flag("--plan", arguments->plan,
+                    "print the plan of each schedule too, and verify it");
   command->callback([arguments, &chosen] {
     chosen = [arguments](Context& context) { return check_file(*arguments, context); };
   });

@@ -24,6 +24,13 @@ void need_dtypes(const Call& call, const Matmul& op) {
   need_one_dtype(call, a, b);
   need_floating(call, a);
   if (op.out) need_floating(call, *op.out);
+  const bool wide_out = op.out && op.out->kind == DTypeKind::f64;
+  if (op.out && wide_out != (a.kind == DTypeKind::f64)) {
+    refuse(call,
+           "operands of " + a.text() + " are multiplied to " + op.out->text() +
+               "; products of f64 give f64, those of narrower types f32, bf16 or f16",
+           "cast the operands or the product");
+  }
 }
 
 Shape shape_of(const Call& call, const Shapes& shapes) {

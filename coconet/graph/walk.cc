@@ -98,4 +98,13 @@ GroupId group_of(const Graph& graph, GroupId id) {
   return {};
 }
 
+bool is_view(const Op& op) {
+  return std::holds_alternative<Shard>(op) || std::holds_alternative<RootOf>(op);
+}
+
+NodeId base_of(const Graph& graph, NodeId id) {
+  while (is_view(graph.node(id).op)) id = graph.node(id).inputs[0];
+  return id;
+}
+
 }  // namespace coconet

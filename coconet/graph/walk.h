@@ -30,4 +30,9 @@ NodeSet with_subexpressions(const Graph& graph, const std::vector<NodeId>& ids);
 GroupId group_of(const Graph& graph, NodeId id);
 GroupId group_of(const Graph& graph, GroupId id);
 
+// Shard and root of a replicated value: an index into another value, no value of their own.
+bool is_view(const Op& op);
+// What `id` is an index into, through any number of views; itself if it is none.
+NodeId base_of(const Graph& graph, NodeId id);
+
 }  // namespace coconet

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t kChunkRows = 64;
 constexpr std::int64_t kMaxDefaultChunks = 8;
+constexpr std::int64_t kMaxChunks = 1 << 16;  // each is a turn of every launch
 
 void check_mesh(const Plan& plan, const MeshSizes& mesh) {
   const Mesh& named = plan.graph.mesh();
@@ -61,7 +62,7 @@ std::int64_t slice_rows(const BoundPlan& bound, const OverlapGroup& group) {
     break;
   }
   const TensorType& type = chunked_type(plan, of);
-  std::int64_t rows = leading_rows(bound.piece(type, 0), group.slice.last);
+  std::int64_t rows = chunk_rows(bound.piece(type, 0), group.slice);
   if (works_on_slice(plan, of)) return rows;
   for (int axis : group.axes) rows = cut(rows, bound.mesh.sizes[axis], 0).count;
   return rows;
@@ -78,6 +79,7 @@ Chunking chunking_of(const BoundPlan& bound, const OverlapGroup& group, std::int
   if (chunks == 0) {
     chunks = std::clamp<std::int64_t>((rows + kChunkRows - 1) / kChunkRows, 1, kMaxDefaultChunks);
   }
+  chunks = std::min({chunks, std::max<std::int64_t>(rows, 1), kMaxChunks});
   out.chunks = static_cast<int>(chunks);
   out.rows = (rows + chunks - 1) / chunks;
   out.launches = group.last.index - group.first.index + 1;
@@ -161,7 +163,9 @@ const TensorType& chunked_type(const Plan& plan, LaunchId launch) {
       plan.launch(launch).work);
 }
 
-std::int64_t leading_rows(const Piece& piece, int last) {
+std::int64_t chunk_rows(const Piece& piece, const Slice& slice) {
+  if (slice.flat) return (piece.count() + kBlock - 1) / kBlock;
+  const int last = slice.last;
   std::int64_t rows = 1;
   int covered = -1;
   for (const Piece::Group& group : piece.groups()) {

@@ -56,8 +56,9 @@ struct BoundPlan {
 };
 
 // `chunks`, by knob: 0 or left out for about 64 rows of the largest slice in a chunk, at most 8
-// chunks. UserError for a dim without size, a mesh of another number of axes or of more than
-// kMaxRanks ranks, a root that is no rank of its axis, a number of chunks below 0.
+// chunks; never more chunks than the largest slice has rows, or than 65,536. UserError for a dim
+// without size, a mesh of another number of axes or of more than kMaxRanks ranks, a root that is no
+// rank of its axis, a number of chunks below 0.
 BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
                const std::vector<std::int64_t>& chunks = {});
 BoundPlan bind(Plan&&, const Sizes&, const MeshSizes&,
@@ -73,8 +74,8 @@ bool works_on_slice(const Plan& plan, LaunchId launch);
 // The tensor whose leading rows the chunks of the launch cut: a kernel's space, else the result.
 const TensorType& chunked_type(const Plan& plan, LaunchId launch);
 
-// The rows of a piece: what dims 0..last are together. InternalError if a slice takes them together
-// with later dims.
-std::int64_t leading_rows(const Piece& piece, int last);
+// The rows of a piece of which chunks along `slice` are made (OverlapGroup). InternalError if a
+// slice takes the dims of a row together with others.
+std::int64_t chunk_rows(const Piece& piece, const Slice& slice);
 
 }  // namespace coconet::plan

@@ -30,7 +30,7 @@ class GroupForming {
       : plan_(plan), group_(std::move(group)), first_(first) {
     for (int l = first; l < static_cast<int>(plan.launches.size()); ++l) {
       const TensorType& type = rows_type(plan.launches[l]);
-      if (type.rank() <= group_.slice.last) continue;
+      if (group_.slice.flat ? !is_owned(type) : type.rank() <= group_.slice.last) continue;
       if (shape_.empty() || type.rank() > static_cast<int>(shape_.size())) shape_ = type.shape;
     }
   }
@@ -58,6 +58,7 @@ class GroupForming {
       plan_.launches.push_back(std::move(launch));
     }
     group_.last = LaunchId{static_cast<int>(plan_.launches.size()) - 1};
+    note(group, inside_names(), after);
     for (Launch& launch : after) plan_.launches.push_back(std::move(launch));
     if (!group) return;
     group_.knob = static_cast<int>(plan_.overlaps.size());
@@ -76,7 +77,37 @@ class GroupForming {
         launch.work);
   }
 
+  // Its slices are the owners', or it has none and there are no owners.
+  bool is_owned(const TensorType& type) const {
+    return std::all_of(group_.axes.begin(), group_.axes.end(), [&](int axis) {
+      return type.layout.is<Sliced>(axis) && type.layout.slice(axis) == group_.slice;
+    });
+  }
+
+  std::string inside_names() const {
+    std::string out;
+    for (int l = group_.first.index; l <= group_.last.index; ++l) {
+      out += (out.empty() ? "" : ", ") + plan_.launches[l].name;
+    }
+    return out;
+  }
+
+  void note(bool group, const std::string& inside, const std::vector<Launch>& after) {
+    std::string names;
+    for (const Launch& launch : after) names += (names.empty() ? "" : ", ") + launch.name;
+    const std::string head = "overlapped " + group_.name + ": ";
+    if (!group) {
+      plan_.notes.push_back(head +
+                            "its launches run one after another, as fewer than two of them " +
+                            "take chunk " + group_.slice.text() + " to chunk");
+    } else if (!after.empty()) {
+      plan_.notes.push_back(head + names + " after all chunks of " + inside +
+                            ", as needing them all");
+    }
+  }
+
   bool has_rows(const Shape& shape) const {
+    if (group_.slice.flat) return shape == shape_;
     if (shape.size() != shape_.size()) return false;
     return std::equal(shape.begin(), shape.begin() + group_.slice.last + 1, shape_.begin());
   }
@@ -99,20 +130,23 @@ class GroupForming {
     const int rank = rows_type(launch).rank();
     if (std::holds_alternative<ReduceLaunch>(launch.work)) return false;
     if (std::holds_alternative<MoveLaunch>(launch.work)) return false;
+    const bool flat = group_.slice.flat;
     if (const auto* matmul = std::get_if<MatmulLaunch>(&launch.work)) {
-      if (group_.slice.last >= rank - 1) return false;
+      if (flat || group_.slice.last >= rank - 1) return false;
       return matmul->ta || rows_are_the_groups(plan_.buffer(matmul->a).type);
     }
     const Kernel& kernel = std::get<Kernel>(launch.work);
     if (kernel.width == RunWidth::block) return false;
-    if (kernel.width == RunWidth::row && group_.slice.last >= rank - 1) return false;
-    const bool whole = std::any_of(kernel.statements.begin(), kernel.statements.end(),
-                                   [](const Statement& statement) {
-                                     return std::holds_alternative<FoldBuffer>(statement.action);
-                                   });
+    const bool cuts_rows = flat || group_.slice.last >= rank - 1;
+    const bool whole = std::any_of(
+        kernel.statements.begin(), kernel.statements.end(), [&](const Statement& statement) {
+          return std::holds_alternative<FoldBuffer>(statement.action) ||
+                 (cuts_rows && std::holds_alternative<ReduceRun>(statement.action));
+        });
     const bool once =
         std::any_of(kernel.stores.begin(), kernel.stores.end(), [&](const Store& store) {
-          return kernel.statements[store.value.index].level == Level::call;
+          const Level level = kernel.statements[store.value.index].level;
+          return level == Level::call || (cuts_rows && level == Level::run);
         });
     return !whole && !once;
   }
@@ -162,19 +196,29 @@ class GroupForming {
 
 }  // namespace
 
-std::optional<Slice> chunked_rows(const Graph& graph, const Unit& unit) {
+std::optional<Slice> chunked_slice(const Graph& graph, const Unit& unit) {
   if (!unit.overlapped.valid() || owners_of(graph, unit).size() > 1) return std::nullopt;
   const Slice slice = chunk_slice_of(graph, unit.overlapped);
-  return slice.flat || slice.first > 0 ? std::nullopt : std::optional(slice);
+  return slice.flat || slice.first == 0 ? std::optional(slice) : std::nullopt;
 }
 
 void form_overlap_group(Plan& plan, const Unit& unit, int first) {
-  const std::optional<Slice> rows = chunked_rows(plan.graph, unit);
-  if (!rows) return;
+  if (!unit.overlapped.valid()) return;
+  const std::string& name = plan.graph.group(unit.overlapped).name;
+  const AxisList axes = owners_of(plan.graph, unit);
+  const std::optional<Slice> slice = chunked_slice(plan.graph, unit);
+  if (!slice) {
+    plan.notes.push_back("overlapped " + name + ": its launches run one after another, as its " +
+                         (axes.size() > 1
+                              ? std::string("slices are of several mesh axes")
+                              : "slices " + chunk_slice_of(plan.graph, unit.overlapped).text() +
+                                    " are not of leading dims"));
+    return;
+  }
   OverlapGroup group;
-  group.name = plan.graph.group(unit.overlapped).name;
-  group.slice = *rows;
-  group.axes = owners_of(plan.graph, unit);
+  group.name = name;
+  group.slice = *slice;
+  group.axes = axes;
   GroupForming(plan, std::move(group), first).form();
 }
 

@@ -8,13 +8,14 @@
 #include "coconet/plan/region.h"
 #include "coconet/plan/storage.h"
 #include "coconet/plan/units.h"
+#include "coconet/plan/verify.h"
 
 namespace coconet::plan {
 namespace {
 
 void lower_unit(Plan& plan, Storage& storage, const Unit& unit, bool keep_values) {
   const int first = static_cast<int>(plan.launches.size());
-  const std::optional<Slice> rows = chunked_rows(plan.graph, unit);
+  const std::optional<Slice> rows = chunked_slice(plan.graph, unit);
   for (const Member& member : unit.members) {
     lower_member(plan, storage, member, {keep_values, rows});
   }
@@ -88,6 +89,11 @@ Plan from_schedule(const Graph& graph, const PlanOptions& options) {
   }
   derive_memory(plan);
   derive_waits(plan);
+#ifdef COCONET_VERIFY_SMALL
+  verify_small(plan);
+#else
+  verify(plan);
+#endif
   return plan;
 }
 

@@ -11,8 +11,7 @@ struct PlanOptions {
                              // name (or "#index"): for --verify
 };
 
-// UserError(unsupported) for a graph that plans cannot express, naming the operation and what would
-// be legal.
+// Every graph that inference and the steps accept has a plan; it is verified (plan/verify.h).
 Plan from_schedule(const Graph& graph, const PlanOptions& options = {});
 
 }  // namespace coconet::plan

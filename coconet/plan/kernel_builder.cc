@@ -87,13 +87,14 @@ ValueId KernelBuilder::value(NodeId id) {
   const auto key = std::make_pair(base.index, !fold_axes_.empty());
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   const Node& node = graph_.node(base);
-  const bool stored = node.type.is_scalar_list() && over_list() && !is_literal(node.op);
-  if (stored && std::holds_alternative<Update>(node.op)) return value(node.inputs[1]);
-  const bool here = region_[base.index] && phases_.of[base.index] <= phase_ && !stored;
-  // What an earlier phase computed is loaded, but for what is constant over the call: that is
-  // computed again.
-  const bool again = here && phases_.of[base.index] < phase_ && level_of(node.type) != Level::call;
-  const ValueId out = here && !again ? computed(base) : load(base);
+  const bool by_member = node.type.is_scalar_list() && over_list() && !is_literal(node.op);
+  if (by_member && std::holds_alternative<Update>(node.op)) return value(node.inputs[1]);
+  const bool here = region_[base.index] && phases_.of[base.index] <= phase_ && !by_member;
+  // What an earlier phase computed is loaded if it was stored; scalars are computed again.
+  const bool stored = here && phases_.of[base.index] < phase_ &&
+                      level_of(node.type) != Level::call &&
+                      is_stored_over(kernel_.space, node.type);
+  const ValueId out = here && !stored ? computed(base) : load(base);
   known_[key] = out;
   return out;
 }
@@ -195,13 +196,7 @@ ValueId KernelBuilder::block_sum(NodeId reduction) {
   const BlockFacts facts = block_facts(node.op);
   const TensorType& operand = graph_.node(node.inputs[0]).type;
   for (int axis : operand.layout.slice_order()) {
-    if (operand.layout.slice(axis).flat) continue;
-    throw UserError(ErrorKind::unsupported,
-                    graph_.label(reduction) + " folds a tensor that is sliced" +
-                        operand.layout.slice(axis).text() +
-                        ", whose pieces are no whole blocks; it cannot run inside a kernel with "
-                        "other operations: fuse what stands before and after it separately",
-                    node.where);
+    check(operand.layout.slice(axis).flat, "pieces that are folded by blocks are whole blocks");
   }
   const DType wide{accumulator_of(operand.dtype.kind)};
   ValueId x = cast(value(node.inputs[0]), wide, reduction);
@@ -249,11 +244,7 @@ ValueId KernelBuilder::computed(NodeId id) {
     return add({Compute{op}, std::move(inputs), node.type.dtype, level, per_peer, id});
   };
   const auto refuse = [&](const auto&) -> ValueId {
-    throw UserError(ErrorKind::unsupported,
-                    graph_.label(id) + " (" + std::string(name_of(node.op)) +
-                        ") cannot run inside a kernel with other operations; fuse what stands "
-                        "before and after it separately",
-                    node.where);
+    throw InternalError(graph_.label(id) + " is no operation of a kernel; fuse refuses it");
   };
   return std::visit(
       Overloaded{
@@ -305,11 +296,7 @@ void KernelBuilder::store(ValueId value, BufferId buffer, std::optional<AxisList
 }
 
 Kernel KernelBuilder::finish() {
-  if (rows_ && blocks_) {
-    throw UserError(ErrorKind::unsupported,
-                    "a kernel cannot have row reductions or broadcast operands together with a "
-                    "tensor-wide reduction; fuse them separately");
-  }
+  check(!rows_ || !blocks_, "a kernel runs over rows or over blocks; fuse refuses both");
   blocks_ = blocks_ || over_list();
   kernel_.width = rows_ ? RunWidth::row : blocks_ ? RunWidth::block : RunWidth::piece;
   return std::move(kernel_);

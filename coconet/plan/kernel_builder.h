@@ -7,16 +7,9 @@
 #include "coconet/graph/walk.h"
 #include "coconet/plan/plan.h"
 #include "coconet/plan/storage.h"
+#include "coconet/schedule/phases.h"
 
 namespace coconet::plan {
-
-// The tensor-wide reductions of a member give their results one phase later than the blocks that
-// they fold.
-struct Phases {
-  std::vector<int>
-      of;  // by node index: in which phase a node of the member has its value; -1 outside
-  int count = 1;
-};
 
 class KernelBuilder {
  public:
@@ -33,8 +26,7 @@ class KernelBuilder {
   bool empty() const { return kernel_.stores.empty(); }
   const TensorType& space() const { return kernel_.space; }
   const Kernel& kernel() const { return kernel_; }
-  // The kernel, with the run width that its statements need. UserError(unsupported) if two widths
-  // would be.
+  // The kernel, with the run width that its statements need.
   Kernel finish();
 
  private:

@@ -169,12 +169,13 @@ struct Launch {
 
 // Launches first..last (adjacent) run chunk by chunk: at beat t, each in order performs chunk t -
 // lag. Chunk c is the c-th piece of the rows of every owner's slice: the whole tensors' launches
-// work on that of all owners, the sliced ones on their own. The number of chunks is knob `knob` of
-// the call.
+// work on that of all owners, the sliced ones on their own. Rows are what the leading dims of the
+// slice are together; of slices (*), blocks of the flat index. The number of chunks is knob `knob`
+// of the call.
 struct OverlapGroup {
   std::string name;
   LaunchId first, last;
-  Slice slice;    // a range of leading dims
+  Slice slice;    // a range of leading dims, or (*)
   AxisList axes;  // whose ranks own the slices
   int knob = 0;
 };
@@ -192,6 +193,8 @@ struct Plan {
   std::vector<OverlapGroup> overlaps;
   std::vector<PlanOutput> outputs;
   std::vector<Wait> exit_waits;  // derived: before a rank may return
+  // Of overlapped groups: what does not run chunk by chunk, and why.
+  std::vector<std::string> notes;
 
   const Buffer& buffer(BufferId id) const { return buffers.at(id.index); }
   const Launch& launch(LaunchId id) const { return launches.at(id.index); }

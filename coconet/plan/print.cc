@@ -45,6 +45,7 @@ class Printer {
     for (const Buffer& buffer : plan_.buffers) print_buffer(buffer);
     for (int l = 0; l < static_cast<int>(plan_.launches.size()); ++l) print_launch(l);
     if (!plan_.exit_waits.empty()) out_ += "exit" + waits_text(plan_.exit_waits) + "\n";
+    for (const std::string& note : plan_.notes) out_ += "note " + note + "\n";
     for (const PlanOutput& output : plan_.outputs) {
       out_ += "output " + output.name + " = " + name(output.buffer) + "\n";
     }

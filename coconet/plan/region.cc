@@ -3,42 +3,9 @@
 #include <algorithm>
 
 #include "coconet/plan/kernel_builder.h"
+#include "coconet/schedule/space.h"
 
 namespace coconet::plan {
-namespace {
-
-bool is_tensor_wide(const Op& op) {
-  if (const Reduce* reduce = std::get_if<Reduce>(&op)) return reduce->dims.empty();
-  return std::holds_alternative<Norm>(op);
-}
-
-}  // namespace
-
-Phases phases_of(const Graph& graph, const Member& member) {
-  Phases phases{std::vector<int>(graph.size(), -1), 1};
-  for (NodeId id : member.nodes) {
-    const Node& node = graph.node(id);
-    int phase = 0;
-    for (NodeId input : node.inputs) {
-      const NodeId base = base_of(graph, input);
-      phase = std::max({phase, phases.of[base.index], phases.of[input.index]});
-    }
-    bool folds_here = is_tensor_wide(node.op);
-    const bool folds_buffer =
-        std::holds_alternative<FoldBlocks>(node.op) || std::holds_alternative<Across>(node.op);
-    if (folds_buffer) {
-      folds_here = phases.of[base_of(graph, node.inputs[0]).index] >= 0;
-    }
-    phases.of[id.index] = phase + (folds_here ? 1 : 0);
-    phases.count = std::max(phases.count, phases.of[id.index] + 1);
-  }
-  return phases;
-}
-
-int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id) {
-  return phases.of[id.index] - (is_tensor_wide(graph.node(id).op) ? 1 : 0);
-}
-
 namespace {
 
 // A layout that cuts the tensor among `axes` for a direct all_reduce, by `rows` if they are given;
@@ -63,21 +30,22 @@ class RegionLowering {
         member_(member),
         region_(set_of(graph_, member.nodes)),
         readers_(readers_of(graph_)),
-        phases_(phases_of(graph_, member)),
+        phases_(phases_of(graph_, region_)),
         options_(options) {}
 
   void lower() {
     const bool nothing = std::all_of(member_.nodes.begin(), member_.nodes.end(),
                                      [&](NodeId id) { return is_view(graph_.node(id).op); });
     if (nothing) return;
-    const TensorType space = space_of_member();
-    const TensorType* members = space.is_list() && !space.is_scalar_list() ? by_member() : nullptr;
+    space_ = space_of_member();
+    const TensorType* members =
+        space_.is_list() && !space_.is_scalar_list() ? by_member() : nullptr;
     has_members_ = members != nullptr;
     for (int phase = 0; phase < phases_.count; ++phase) {
       const std::string suffix =
           phases_.count > 1 ? " phase " + std::to_string(phase + 1) : std::string();
       if (members) lower_phase(phase, *members, suffix + " by member");
-      lower_phase(phase, space, suffix);
+      lower_phase(phase, space_, suffix);
     }
   }
 
@@ -114,43 +82,26 @@ class RegionLowering {
 
   // What the kernels of the member iterate over.
   TensorType space_of_member() const {
-    const TensorType* best = nullptr;
-    const TensorType* gathered = nullptr;
-    for (NodeId id : member_.nodes) {
-      const Node& node = graph_.node(id);
-      if (std::holds_alternative<ReduceScatter>(node.op)) return node.type;
-      if (const auto* reduce = std::get_if<AllReduce>(&node.op)) {
-        return direct_space(node.type, reduce->axes, options_.rows);
-      }
-      if (const auto* send = std::get_if<Broadcast>(&node.op)) {
-        TensorType type = graph_.node(node.inputs[0]).type;
-        for (int axis : send->axes) {
-          if (send->root) type.layout = type.layout.with(axis, Rooted{*send->root});
-        }
-        return type;
-      }
-      const bool sends = is_send(node.op);
-      const bool gathers =
-          std::holds_alternative<AllGather>(node.op) && !node.type.shape.front().is_blocks();
-      if (sends || gathers) gathered = &graph_.node(node.inputs[0]).type;
-      const bool inner = sends || std::holds_alternative<AllGather>(node.op) ||
-                         std::holds_alternative<BlockReduce>(node.op) || is_tensor_wide(node.op);
-      const bool row = std::holds_alternative<Reduce>(node.op);
-      const TensorType* type = inner || row ? &graph_.node(node.inputs[0]).type : &node.type;
-      if (is_view(node.op)) continue;
-      if (type->rank() == 1 && type->shape[0].is_blocks() && best) continue;
-      if (!best || rank_of(*type) > rank_of(*best)) best = type;
+    if (member_.fused.valid()) {
+      const std::optional<TensorType> space = space_of_fused(graph_, region_);
+      check(space.has_value(), "a fused group has a space");
+      return *space;
     }
-    check(best != nullptr, "a member has something to compute");
-    return gathered ? *gathered : *best;
-  }
-
-  // Rank first, then dims that are not a literal 1: keeps a row's results from being the space.
-  static std::pair<int, int> rank_of(const TensorType& type) {
-    int wide = 0;
-    if (type.is_scalar_list()) return {type.rank(), 0};
-    for (const Dim& dim : type.shape) wide += dim.is_one() ? 0 : 1;
-    return {type.rank(), wide};
+    const Node& node = graph_.node(member_.nodes.front());
+    if (const auto* reduce = std::get_if<AllReduce>(&node.op)) {
+      return direct_space(node.type, reduce->axes, options_.rows);
+    }
+    if (const auto* send = std::get_if<Broadcast>(&node.op)) {
+      TensorType type = graph_.node(node.inputs[0]).type;
+      for (int axis : send->axes) {
+        if (send->root) type.layout = type.layout.with(axis, Rooted{*send->root});
+      }
+      return type;
+    }
+    const bool of_operand = is_send(node.op) || std::holds_alternative<AllGather>(node.op) ||
+                            std::holds_alternative<BlockReduce>(node.op) ||
+                            std::holds_alternative<Reduce>(node.op) || is_tensor_wide(node.op);
+    return of_operand ? graph_.node(node.inputs[0]).type : node.type;
   }
 
   bool read_outside(NodeId id) const {
@@ -165,7 +116,9 @@ class RegionLowering {
   }
 
   bool read_in_later_phase(NodeId id) const {
-    if (graph_.node(id).type.is_scalar()) return false;  // computed again
+    const TensorType& type = graph_.node(id).type;
+    if (type.is_scalar()) return false;  // computed again
+    if (!type.is_scalar_list() && !is_stored_over(space_, type)) return false;
     for (NodeId reader : readers_[id.index]) {
       if (is_view(graph_.node(reader).op) && read_in_later_phase(reader)) return true;
       if (region_[reader.index] && computing_phase(reader) > phases_.of[id.index] &&
@@ -236,26 +189,9 @@ class RegionLowering {
     } else if (const auto* send = std::get_if<Broadcast>(&node.op)) {
       builder.store(builder.value(node.inputs[0]), storage_.buffer(id), send->axes);
     } else {
-      check_space(builder, id);
+      check(is_stored_over(builder.space(), node.type), "fuse refuses what a kernel cannot store");
       builder.store(builder.value(id), storage_.buffer(id));
     }
-  }
-
-  // A kernel makes its space's piece of a value, one element a row (the last dim), or a scalar.
-  void check_space(const KernelBuilder& builder, NodeId id) const {
-    const TensorType& type = graph_.node(id).type;
-    const TensorType& space = builder.space();
-    if (type.is_scalar()) return;
-    Shape row = space.shape;
-    if (!row.empty()) row.back() = Dim(1);
-    const bool fits = type.shape == space.shape || type.shape == row;
-    if (fits && type.layout == space.layout) return;
-    throw UserError(ErrorKind::unsupported,
-                    graph_.label(id) + " is " + type.text(graph_.mesh()) +
-                        ", but the kernel it is fused into works on the elements and rows of " +
-                        text_of(space.shape) + " " + space.layout.text(graph_.mesh()) +
-                        " only, and others read it; leave it out of the group",
-                    graph_.node(id).where);
   }
 
   Plan& plan_;
@@ -267,6 +203,7 @@ class RegionLowering {
   Phases phases_;
   const LoweringOptions& options_;
   bool has_members_ = false;  // see by_member
+  TensorType space_;
 };
 
 // The buffer of a value that a launch reads whole: views and constants are copied out first.
@@ -286,19 +223,6 @@ bool has_whole_blocks(const Graph& graph, NodeId id) {
   const Layout& layout = graph.node(id).type.layout;
   return std::all_of(layout.slice_order().begin(), layout.slice_order().end(),
                      [&](int axis) { return layout.slice(axis).flat; });
-}
-
-// What runtimes multiply: f64 to f64; f32, f16 and bf16 to any of these.
-void check_matmul(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  const DType& in = graph.node(node.inputs[0]).type.dtype;
-  const bool wide_in = in.kind == DTypeKind::f64, wide_out = node.type.dtype.kind == DTypeKind::f64;
-  if (wide_in == wide_out) return;
-  throw UserError(ErrorKind::unsupported,
-                  graph.label(id) + " multiplies " + in.text() + " to " + node.type.dtype.text() +
-                      "; products of f64 give f64, those of narrower types f32, bf16 or f16: cast "
-                      "the operands or the product",
-                  node.where);
 }
 
 bool over_last_dim_only(const Graph& graph, const Node& node, const Reduce& reduce) {
@@ -344,7 +268,6 @@ void lower_member(Plan& plan, Storage& storage, const Member& member,
       return;
     }
     if (const auto* matmul = std::get_if<Matmul>(&node.op)) {
-      check_matmul(graph, only);
       const BufferId a = dense(plan, storage, node.inputs[0]);
       const BufferId b = dense(plan, storage, node.inputs[1]);
       const MatmulLaunch work{a, b, storage.buffer(only), matmul->ta, matmul->tb};

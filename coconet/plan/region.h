@@ -11,12 +11,6 @@
 
 namespace coconet::plan {
 
-// The phase of each node of the member. BlockReduce gives its blocks in its own phase; who folds
-// them comes one phase later.
-Phases phases_of(const Graph& graph, const Member& member);
-// The phase in which the kernel of the node `id` reads its operands.
-int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id);
-
 struct LoweringOptions {
   bool keep_values = false;   // see PlanOptions
   std::optional<Slice> rows;  // cut an all_reduce among the ranks by these rows instead of (*)

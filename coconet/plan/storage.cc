@@ -1,7 +1,7 @@
 #include "coconet/plan/storage.h"
 
 #include "coconet/graph/walk.h"
-#include "coconet/plan/region.h"
+#include "coconet/schedule/phases.h"
 
 namespace coconet::plan {
 
@@ -79,7 +79,7 @@ bool Storage::in_place(NodeId update, const std::vector<int>& unit_of,
   if (at < 0 || is_view(graph.node(value).op) || stored_by_[value.index].valid()) return false;
   if (std::holds_alternative<Update>(graph.node(value).op)) return false;
   const Member& writer = member_of(units[at], value);
-  const Phases phases = phases_of(graph, writer);
+  const Phases phases = phases_of(graph, set_of(graph, writer.nodes));
   // Scalars are read again in every phase and chunk.
   if (graph.node(storage).type.is_scalar()) return false;
   for (const Output& output : graph.outputs()) {

@@ -80,15 +80,6 @@ std::vector<GroupId> innermost_groups(const Graph& graph) {
 
 }  // namespace
 
-bool is_view(const Op& op) {
-  return std::holds_alternative<Shard>(op) || std::holds_alternative<RootOf>(op);
-}
-
-NodeId base_of(const Graph& graph, NodeId id) {
-  while (is_view(graph.node(id).op)) id = graph.node(id).inputs[0];
-  return id;
-}
-
 std::vector<Unit> units_of(const Graph& graph) {
   const auto after = edges_of(graph);
   const std::vector<GroupId> inner = innermost_groups(graph);

@@ -24,10 +24,4 @@ struct Unit {
 // (graph/verify.h refuses such graphs).
 std::vector<Unit> units_of(const Graph& graph);
 
-// The nodes that are named by no value of their own but only by an index into another's: shard and
-// root of a replicated value.
-bool is_view(const Op& op);
-// The node whose storage holds the value of `id`: through views and updates' storage no further.
-NodeId base_of(const Graph& graph, NodeId id);
-
 }  // namespace coconet::plan

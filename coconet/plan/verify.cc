@@ -62,7 +62,7 @@ class Verifier {
   void verify_group(const OverlapGroup& group) const {
     expect(group.first.valid() && group.first <= group.last && group.last.index < launches(),
            "an overlapped group has launches");
-    expect(group.slice.first == 0 && !group.slice.flat, "chunks are rows");
+    expect(group.slice.first == 0 || group.slice.flat, "chunks are of leading dims or blocks");
     for (int l = group.first.index; l <= group.last.index; ++l) {
       const int index = plan_.launches[l].overlap;
       expect(index >= 0 && &plan_.overlaps.at(index) == &group, "a group's launches know it");

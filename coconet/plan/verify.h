@@ -18,10 +18,23 @@ namespace coconet::plan {
 // InternalError that names launch and rule. Pure.
 void verify(const Plan& plan);
 
+// The next two go element by element, from type/piece.h, through a plan with sizes: for small ones.
+// InternalError that names rank, launch, chunk and element. Requires: verify(*bound.plan).
+
 // Of any two accesses of different ranks to one element, one of them a write, one happens before
-// the other: by each rank's order and by waits. Nobody touches the memory of a rank that has
-// returned. Element by element, from type/piece.h: for small sizes. InternalError that names both
-// accesses. Requires: verify(*bound.plan).
+// the other: by each rank's order and by waits, which point backwards in it (no deadlock). Nobody
+// touches the memory of a rank that has returned.
 void verify_order(const BoundPlan& bound);
+
+// 1. What is read was written, as the buffer that it is read as.
+// 2. A fold over ranks takes the piece of each rank of its operation's axes once.
+// 3. What is stored is folded along every axis on which its buffer is neither partial nor local,
+//    and is the owner's own piece where it is partial.
+// 4. A launch writes an element once: of what is gathered one owner does, of its chunks one.
+// 5. In the end every element of the outputs and of updated storage has been written.
+void verify_contributions(const BoundPlan& bound);
+
+// All of the above, the last two for some meshes, sizes and numbers of chunks. Gives how many.
+int verify_small(const Plan& plan);
 
 }  // namespace coconet::plan

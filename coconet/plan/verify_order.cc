@@ -23,14 +23,21 @@ struct Cell {
 class OrderVerifier {
  public:
   explicit OrderVerifier(const BoundPlan& bound)
-      : bound_(bound), plan_(*bound.plan), ranks_(bound.mesh.ranks()) {
+      : bound_(bound),
+        plan_(*bound.plan),
+        ranks_(bound.mesh.ranks()),
+        cells_(plan_.buffers.size()) {
     for (int t = 0; t < static_cast<int>(bound.turns.size()); ++t) {
       turn_at_[{bound.turns[t].launch, bound.turns[t].chunk}] = t;
     }
-    for (const Buffer& buffer : plan_.buffers) {
-      std::vector<Piece> pieces;
-      for (int rank = 0; rank < ranks_; ++rank) pieces.push_back(bound.piece(buffer.type, rank));
-      pieces_.push_back(std::move(pieces));
+    for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
+      pieces_.push_back(pieces_of(bound, BufferId{b}));
+      std::vector<std::vector<Cell>>& slot = cells_.at(plan_.buffers[b].slot);
+      slot.resize(ranks_);
+      for (int rank = 0; rank < ranks_; ++rank) {
+        const std::size_t count = pieces_[b][rank].count();
+        if (slot[rank].size() < count) slot[rank].resize(count);
+      }
     }
   }
 
@@ -60,7 +67,11 @@ class OrderVerifier {
     for (const Wait& wait : waits) {
       const int on = wait.same_chunk ? chunk : bound_.chunks_of(wait.on) - 1;
       const int before = turn_at_.at({wait.on, on});
-      check(before < turn, "a wait points backwards in the order of turns");
+      if (before >= turn) {
+        throw InternalError(text_of(Event{rank, turn}) + " waits for " +
+                            text_of(Event{rank, before}) +
+                            ", which does not come before: a deadlock");
+      }
       for (int peer : bound_.mesh.group(rank, wait.axes)) {
         if (peer == rank) continue;
         for (int r = 0; r < ranks_; ++r) clock[r] = std::max(clock[r], done_[before][peer][r]);
@@ -69,10 +80,7 @@ class OrderVerifier {
   }
 
   std::string text_of(const Event& event) const {
-    const Turn& turn = bound_.turns[event.turn];
-    return "rank " + std::to_string(event.rank) + " in launch " +
-           std::to_string(turn.launch.index) + " (" + plan_.launch(turn.launch).name + "), chunk " +
-           std::to_string(turn.chunk);
+    return plan::text_of(plan_, bound_.turns[event.turn], event.rank);
   }
 
   bool before_now(const Event& event) const {
@@ -87,7 +95,7 @@ class OrderVerifier {
   }
 
   Cell& cell(BufferId buffer, int owner, std::int64_t index) {
-    return cells_[{plan_.buffer(buffer).slot, owner, index}];
+    return cells_[plan_.buffer(buffer).slot][owner][index];
   }
 
   void read(BufferId buffer, int owner, std::int64_t index) {
@@ -111,28 +119,17 @@ class OrderVerifier {
   }
 
   void perform(const Turn& turn, int rank) {
+    for (const auto& [buffer, index] : tensor_reads(bound_, turn, rank)) read(buffer, rank, index);
     std::visit(Overloaded{
                    [&](const Kernel& kernel) { perform_kernel(kernel, turn, rank); },
-                   [&](const MatmulLaunch& m) {
-                     read_all(m.a, rank);
-                     read_all(m.b, rank);
-                     write_turn(m.out, turn, rank);
-                   },
-                   [&](const MoveLaunch& m) {
-                     for (BufferId in : m.in) read_all(in, rank);
-                     write_turn(m.out, turn, rank);
-                   },
-                   [&](const ReduceLaunch& r) {
-                     read_all(r.in, rank);
-                     write_turn(r.out, turn, rank);
-                   },
+                   [&](const MatmulLaunch& matmul) { write_turn(matmul.out, turn, rank); },
+                   [&](const MoveLaunch& move) { write_turn(move.out, turn, rank); },
+                   [&](const ReduceLaunch& reduce) { write_turn(reduce.out, turn, rank); },
                },
                plan_.launch(turn.launch).work);
   }
 
-  // A chunk of a product reads no more than this; it is this rank's own memory in any case.
   void read_all(BufferId buffer, int rank) {
-    if (!plan_.buffer(buffer).symmetric) return;
     const std::int64_t count = pieces_[buffer.index][rank].count();
     for (std::int64_t i = 0; i < count; ++i) read(buffer, rank, i);
   }
@@ -140,20 +137,6 @@ class OrderVerifier {
   void write_turn(BufferId buffer, const Turn& turn, int rank) {
     for (std::int64_t i : held_in_turn(bound_, pieces_[buffer.index][rank], turn)) {
       write(buffer, rank, i);
-    }
-  }
-
-  // Calls touch(coordinates) for each place that a value of this level has in the visit, in a
-  // buffer of this type.
-  template <class Touch>
-  static void for_each_place(const Visit& visit, const Kernel& kernel, Level level,
-                             const TensorType& type, const Touch& touch) {
-    if (level == Level::call && !visit.away) touch(Coordinates{});
-    if (level == Level::run) {
-      for (const Run& run : visit.runs) touch(place_of(run, type, kernel));
-    }
-    if (level == Level::element) {
-      for (const Coordinates& at : visit.elements) touch(at);
     }
   }
 
@@ -181,7 +164,7 @@ class OrderVerifier {
     for (const Store& store : kernel.stores) {
       const Level level = kernel.statements[store.value.index].level;
       const TensorType& type = plan_.buffer(store.buffer).type;
-      for (int owner : written_by(rank, store)) {
+      for (int owner : written_by(bound_, store, rank)) {
         for_each_place(visit, kernel, level, type, [&](const Coordinates& at) {
           write(store.buffer, owner, place(store.buffer, owner, level, at));
         });
@@ -193,24 +176,20 @@ class OrderVerifier {
     return peers ? bound_.mesh.group(rank, axes) : std::vector<int>{rank};
   }
 
-  // Whose buffer the store writes.
-  std::vector<int> written_by(int rank, const Store& store) const {
-    if (!store.to) return owners(rank, store.all.has_value(), store.all.value_or(AxisList{}));
-    return receivers(bound_, *store.to, rank);
-  }
-
   void verify_exit(int rank, const Clock& clock) {
     clock_ = &clock;
-    for (const auto& [key, cell] : cells_) {
-      const auto& [slot, owner, index] = key;
-      if (owner != rank) continue;
-      std::vector<Event> events = cell.reads;
-      if (cell.write.rank >= 0) events.push_back(cell.write);
-      for (const Event& event : events) {
-        if (event.rank == rank || clock[event.rank] > event.turn) continue;
-        throw InternalError("rank " + std::to_string(rank) + " may return while " + text_of(event) +
-                            " still touches element " + std::to_string(index) +
-                            " of its memory in slot " + std::to_string(slot));
+    for (std::size_t slot = 0; slot < cells_.size(); ++slot) {
+      if (cells_[slot].empty()) continue;
+      const std::vector<Cell>& held = cells_[slot][rank];
+      for (std::size_t index = 0; index < held.size(); ++index) {
+        std::vector<Event> events = held[index].reads;
+        if (held[index].write.rank >= 0) events.push_back(held[index].write);
+        for (const Event& event : events) {
+          if (event.rank == rank || clock[event.rank] > event.turn) continue;
+          throw InternalError("rank " + std::to_string(rank) + " may return while " +
+                              text_of(event) + " still touches element " + std::to_string(index) +
+                              " of its memory in slot " + std::to_string(slot));
+        }
       }
     }
   }
@@ -221,7 +200,7 @@ class OrderVerifier {
   std::map<std::pair<LaunchId, int>, int> turn_at_;
   std::vector<std::vector<Piece>> pieces_;  // [buffer][rank]
   std::vector<std::vector<Clock>> done_;    // [turn][rank]: what is known when it is done
-  std::map<std::tuple<int, int, std::int64_t>, Cell> cells_;  // slot, owner, element
+  std::vector<std::vector<std::vector<Cell>>> cells_;  // [slot][owner][element]
   const Clock* clock_ = nullptr;
   Event now_;
 };

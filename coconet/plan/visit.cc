@@ -138,9 +138,10 @@ std::vector<std::int64_t> held_in_turn(const BoundPlan& bound, const Piece& piec
   std::iota(out.begin(), out.end(), 0);
   const int group = bound.plan->launch(turn.launch).overlap;
   if (group < 0 || out.empty()) return out;
-  const std::int64_t rows = leading_rows(piece, bound.plan->overlaps[group].slice.last);
+  const Slice& slice = bound.plan->overlaps[group].slice;
+  const std::int64_t rows = chunk_rows(piece, slice);
   const std::vector<int> chunk = chunk_of_rows(bound, turn, rows);
-  const std::int64_t in_a_row = piece.count() / rows;
+  const std::int64_t in_a_row = slice.flat ? kBlock : piece.count() / rows;
   std::erase_if(out, [&](std::int64_t held) { return chunk[held / in_a_row] != turn.chunk; });
   return out;
 }
@@ -162,6 +163,68 @@ Visit visit_of(const BoundPlan& bound, const Kernel& kernel, const Turn& turn, i
       break;
   }
   return out;
+}
+
+std::vector<Piece> pieces_of(const BoundPlan& bound, BufferId buffer) {
+  std::vector<Piece> out;
+  for (int rank = 0; rank < bound.mesh.ranks(); ++rank) {
+    out.push_back(bound.piece(bound.plan->buffer(buffer).type, rank));
+  }
+  return out;
+}
+
+namespace {
+
+// Along K a rank multiplies the part that both operands hold.
+void add_reads(const BoundPlan& bound, const MatmulLaunch& matmul, const Turn& turn, int rank,
+               std::set<std::pair<BufferId, std::int64_t>>& out) {
+  const auto piece = [&](BufferId id) { return bound.piece(bound.plan->buffer(id).type, rank); };
+  const Piece a = piece(matmul.a), b = piece(matmul.b), result = piece(matmul.out);
+  for (std::int64_t i : held_in_turn(bound, result, turn)) {
+    const Coordinates at = coordinates_of(result.sizes(), result.global(i));
+    Coordinates in_a = at, in_b = at;
+    if (matmul.ta) in_a.back() = at[at.size() - 2];
+    if (matmul.tb) in_b[in_b.size() - 2] = at.back();
+    std::int64_t& k_of_a = matmul.ta ? in_a[in_a.size() - 2] : in_a.back();
+    std::int64_t& k_of_b = matmul.tb ? in_b.back() : in_b[in_b.size() - 2];
+    const std::int64_t depth = matmul.ta ? a.sizes()[a.sizes().size() - 2] : a.sizes().back();
+    for (std::int64_t k = 0; k < depth; ++k) {
+      k_of_a = k_of_b = k;
+      const std::int64_t at_a = held_at(a, in_a), at_b = held_at(b, in_b);
+      if (at_a < 0 || at_b < 0) continue;
+      out.insert({matmul.a, at_a});
+      out.insert({matmul.b, at_b});
+    }
+  }
+}
+
+}  // namespace
+
+std::set<std::pair<BufferId, std::int64_t>> tensor_reads(const BoundPlan& bound, const Turn& turn,
+                                                         int rank) {
+  std::set<std::pair<BufferId, std::int64_t>> out;
+  const Launch& launch = bound.plan->launch(turn.launch);
+  if (const auto* matmul = std::get_if<MatmulLaunch>(&launch.work)) {
+    add_reads(bound, *matmul, turn, rank, out);
+  }
+  std::vector<BufferId> whole;
+  if (const auto* reduce = std::get_if<ReduceLaunch>(&launch.work)) whole = {reduce->in};
+  if (const auto* move = std::get_if<MoveLaunch>(&launch.work)) whole = move->in;
+  for (BufferId in : whole) {
+    const std::int64_t count = bound.piece(bound.plan->buffer(in).type, rank).count();
+    for (std::int64_t i = 0; i < count; ++i) out.insert({in, i});
+  }
+  return out;
+}
+
+std::vector<int> written_by(const BoundPlan& bound, const Store& store, int rank) {
+  if (store.to) return receivers(bound, *store.to, rank);
+  return store.all ? bound.mesh.group(rank, *store.all) : std::vector<int>{rank};
+}
+
+std::string text_of(const Plan& plan, const Turn& turn, int rank) {
+  return "rank " + std::to_string(rank) + " in launch " + std::to_string(turn.launch.index) + " (" +
+         plan.launch(turn.launch).name + "), chunk " + std::to_string(turn.chunk);
 }
 
 }  // namespace coconet::plan

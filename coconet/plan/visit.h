@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "coconet/plan/bind.h"
@@ -39,6 +42,34 @@ struct Visit {
 
 // What `rank` visits of a kernel's space in a turn. Rows of no elements are runs too.
 Visit visit_of(const BoundPlan& bound, const Kernel& kernel, const Turn& turn, int rank);
+
+// Calls touch(coordinates) for each place that a value of this level has in the visit, in a buffer
+// of this type.
+template <class Touch>
+void for_each_place(const Visit& visit, const Kernel& kernel, Level level, const TensorType& type,
+                    const Touch& touch) {
+  if (level == Level::call && !visit.away) touch(Coordinates{});
+  if (level == Level::run) {
+    for (const Run& run : visit.runs) touch(place_of(run, type, kernel));
+  }
+  if (level == Level::element) {
+    for (const Coordinates& at : visit.elements) touch(at);
+  }
+}
+
+// Of every rank.
+std::vector<Piece> pieces_of(const BoundPlan& bound, BufferId buffer);
+
+// The elements of this rank's buffers that a turn of a product or reduction reads; of a kernel,
+// nothing.
+std::set<std::pair<BufferId, std::int64_t>> tensor_reads(const BoundPlan& bound, const Turn& turn,
+                                                         int rank);
+
+// The ranks whose buffers a store of this rank writes.
+std::vector<int> written_by(const BoundPlan& bound, const Store& store, int rank);
+
+// "rank 2 in launch 3 (ar), chunk 1".
+std::string text_of(const Plan& plan, const Turn& turn, int rank);
 
 // The held elements of the launch's chunked_type, of `rank`, that belong to the turn; ascending.
 std::vector<std::int64_t> held_in_turn(const BoundPlan& bound, const Piece& piece,

@@ -1,6 +1,7 @@
 #include "coconet/schedule/candidates.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "coconet/schedule/fuse.h"
@@ -12,6 +13,8 @@ namespace coconet {
 namespace {
 
 using Names = std::vector<std::string>;
+
+constexpr std::size_t kLongestChain = 4;  // members of an overlap
 
 class Candidates {
  public:
@@ -26,7 +29,9 @@ class Candidates {
     for (NodeId id : named_) add_splits(id);
     for (NodeId id : named_) add_distributes(id);
     for (NodeId id : named_) add_reorders(id);
+    add_joint_reorders();
     for (NodeId id : named_) add_state_steps(id);
+    add_pair_fuses();
     add_collective_fuses();
     add_computation_fuses();
     add_overlaps();
@@ -51,27 +56,49 @@ class Candidates {
     }
   }
 
+  // None, then every range of dims, then the whole as one index.
+  std::vector<std::vector<StepArgument>> slice_arguments(NodeId id) const {
+    std::vector<std::vector<StepArgument>> out{{}};
+    const int rank = graph_.node(id).type.rank();
+    for (int first = 0; first < rank; ++first) {
+      for (int last = first; last < rank; ++last) out.push_back({Slice::range(first, last)});
+    }
+    out.push_back({Slice::all()});
+    return out;
+  }
+
+  void add_with(std::string_view verb, NodeId id, std::vector<StepArgument> slice,
+                const Names& words, const Names& results) {
+    slice.insert(slice.begin(), name(id));
+    slice.insert(slice.end(), words.begin(), words.end());
+    add_if_legal(verb, std::move(slice), results);
+  }
+
   void add_splits(NodeId id) {
     if (!op_as<AllReduce>(graph_, id)) return;
-    add_if_legal("split", {name(id)}, {"rs", "ag"});
-    for (int last = 0; last + 1 < graph_.node(id).type.rank(); ++last) {
-      add_if_legal("split", {name(id), Slice::range(0, last)}, {"rs", "ag"});
-    }
-    add_if_legal("split", {name(id), Slice::all()}, {"rs", "ag"});
-    add_if_legal("split", {name(id), std::string("reduce_broadcast")}, {"reduced", "whole"});
-    if (axes_of(graph_.node(id).op).size() == 2) {
-      add_if_legal("split", {name(id), std::string("hierarchical")}, {"rs", "ar", "ag"});
+    for (const auto& slice : slice_arguments(id)) add_with("split", id, slice, {}, {"rs", "ag"});
+    add_with("split", id, {}, {"reduce_broadcast"}, {"reduced", "whole"});
+    if (axes_of(graph_.node(id).op).size() != 2) return;
+    for (const auto& slice : slice_arguments(id)) {
+      add_with("split", id, slice, {"hierarchical"}, {"rs", "ar", "ag"});
     }
   }
 
   void add_distributes(NodeId id) {
     const Node& node = graph_.node(id);
-    const bool computed =
-        !op_as<Input>(graph_, id) && !is_communication(node.op) && !op_as<Update>(graph_, id);
-    if (!computed || readers_[id.index].empty()) return;
+    if (readers_[id.index].empty()) return;
+    std::vector<Names> axes;
+    Names all;
     for (int axis = 0; axis < graph_.mesh().size(); ++axis) {
       if (!node.type.layout.is<Replicated>(axis)) continue;
-      add_if_legal("distribute", {name(id), graph_.mesh().axes[axis]}, {"piece", "whole"});
+      axes.push_back({graph_.mesh().axes[axis]});
+      all.push_back(graph_.mesh().axes[axis]);
+    }
+    if (axes.size() > 1) axes.push_back(all);
+    for (const Names& some : axes) {
+      for (const auto& slice : slice_arguments(id)) {
+        add_with("distribute", id, slice, some, {"piece", "whole"});
+      }
     }
   }
 
@@ -81,40 +108,64 @@ class Candidates {
 
   void add_reorders(NodeId gather) {
     if (!is_gather(gather)) return;
-    for (NodeId reader : readers_[gather.index]) {
-      add_reorder(gather, {named_value(graph_, reader)});
+    const NodeSet after = dependents(graph_, set_of(graph_, {gather}));
+    for (NodeId last : named_) {
+      if (!after[last.index] || last == gather) continue;
+      const NodeSet before = dependencies(graph_, set_of(graph_, {last}));
+      std::vector<NodeId> between;
+      for (NodeId id : named_) {
+        if (after[id.index] && before[id.index] && id != gather) between.push_back(id);
+      }
+      add_reorder({gather}, between);
     }
-    add_reorder(gather, largest_region(gather));
+    add_reorder({gather}, largest_region({gather}));
   }
 
-  void add_reorder(NodeId gather, const std::vector<NodeId>& operations) {
-    const auto verdict = match_reorder(graph_, {gather}, operations);
+  // Of the gathers over the same axes together.
+  void add_joint_reorders() {
+    std::map<AxisList, std::vector<NodeId>> gathers;
+    for (NodeId id : named_) {
+      if (is_gather(id)) gathers[axes_of(graph_.node(id).op)].push_back(id);
+    }
+    for (const auto& [axes, together] : gathers) {
+      if (together.size() > 1) add_reorder(together, largest_region(together));
+    }
+  }
+
+  void add_reorder(const std::vector<NodeId>& gathers, const std::vector<NodeId>& operations) {
+    const auto verdict = match_reorder(graph_, gathers, operations);
     const ReorderMatch* match = std::get_if<ReorderMatch>(&verdict);
     if (!match) return;
     Names results{"body"};
     for (std::size_t k = 1; k < reorder(graph_, *match).results.size(); ++k) {
       results.push_back("gather");
     }
-    Names names;
-    for (NodeId id : operations) names.push_back(name(id));
-    add_if_legal("reorder", {name(gather), names}, results);
+    const auto names = [this](const std::vector<NodeId>& ids) {
+      Names out;
+      for (NodeId id : ids) out.push_back(name(id));
+      return out;
+    };
+    StepArgument before = name(gathers[0]);
+    if (gathers.size() > 1) before = names(gathers);
+    add_if_legal("reorder", {before, names(operations)}, results);
   }
 
-  // Everything that depends on the gather and can move, and what is only computed for it.
-  std::vector<NodeId> largest_region(NodeId gather) const {
+  // Everything that depends on the gathers and can move, and what is only computed for it. With
+  // several, from what reads them all.
+  std::vector<NodeId> largest_region(const std::vector<NodeId>& gathers) const {
     std::vector<NodeId> region;
     const auto try_adding = [&](NodeId id) {
       std::vector<NodeId> larger = region;
       larger.push_back(id);
       std::ranges::sort(larger);
-      const auto verdict = match_reorder(graph_, {gather}, larger);
+      const auto verdict = match_reorder(graph_, gathers, larger);
       if (std::holds_alternative<ReorderMatch>(verdict)) region = larger;
     };
-    const NodeSet after = dependents(graph_, set_of(graph_, {gather}));
+    const NodeSet after = dependents(graph_, set_of(graph_, gathers));
     for (NodeId id : named_) {
-      if (after[id.index] && id != gather) try_adding(id);
+      if (after[id.index] && std::ranges::count(gathers, id) == 0) try_adding(id);
     }
-    const Shape& shape = graph_.node(gather).type.shape;
+    const Shape& shape = graph_.node(gathers[0]).type.shape;
     for (NodeId id : named_) {
       if (region.empty() || after[id.index] || op_as<Input>(graph_, id)) continue;
       const NodeSet moved = with_subexpressions(graph_, region);
@@ -149,11 +200,6 @@ class Candidates {
     for (NodeId scatter : scatters) {
       const bool prologue = list_of(with_subexpressions(graph_, {scatter})).size() > 1;
       if (prologue) add_if_legal("fuse", {name(scatter)}, {"fused_rs"});
-      for (NodeId gather : gathers) {
-        if (graph_.node(gather).inputs[0] == scatter) {
-          add_if_legal("fuse", {name(scatter), name(gather)}, {"ar"});
-        }
-      }
     }
     const auto sends = [this](NodeId id) { return is_send(graph_.node(id).op); };
     for (NodeId id : named_) {
@@ -170,6 +216,7 @@ class Candidates {
           ends.push_back(name(gather));
         }
       }
+      add_fuse({}, body, {}, "kernel");
       if (!ends.empty()) add_fuse({}, body, ends, "body_ag");
       for (NodeId scatter : scatters) {
         add_fuse({name(scatter)}, body, {}, "rs_body");
@@ -183,6 +230,17 @@ class Candidates {
     arguments.push_back(body);
     arguments.insert(arguments.end(), ends.begin(), ends.end());
     add_if_legal("fuse", std::move(arguments), {result});
+  }
+
+  void add_pair_fuses() {
+    for (NodeId id : named_) {
+      for (NodeId reader : readers_[id.index]) {
+        const NodeId next = named_value(graph_, reader);
+        if (std::holds_alternative<FuseMatch>(match_fuse(graph_, {{id}, {next}}))) {
+          add_if_legal("fuse", {name(id), name(next)}, {"pair"});
+        }
+      }
+    }
   }
 
   // From each computation on, as many as fit one kernel.
@@ -224,20 +282,36 @@ class Candidates {
 
   void add_overlaps() {
     const auto all = units();
-    std::vector<std::pair<std::size_t, std::size_t>> pairs;
+    std::vector<std::vector<std::size_t>> next(all.size());
     for (std::size_t a = 0; a < all.size(); ++a) {
       for (std::size_t b = 0; b < all.size(); ++b) {
-        const bool worth = communicates(all[a].second) || communicates(all[b].second);
-        if (a != b && worth && overlaps({all[a].second, all[b].second})) pairs.emplace_back(a, b);
+        if (a != b && overlaps({all[a].second, all[b].second})) next[a].push_back(b);
       }
     }
-    for (const auto& [a, b] : pairs) {
-      add_if_legal("overlap", {all[a].first, all[b].first}, {"pipeline"});
-      for (const auto& [c, d] : pairs) {
-        if (b != c) continue;
-        add_if_legal("overlap", {all[a].first, all[b].first, all[d].first}, {"pipeline"});
+    std::vector<std::vector<std::size_t>> chains;
+    for (std::size_t a = 0; a < all.size(); ++a) chains.push_back({a});
+    for (std::size_t length = 2; length <= kLongestChain; ++length) {
+      std::vector<std::vector<std::size_t>> longer;
+      for (const std::vector<std::size_t>& chain : chains) {
+        for (std::size_t b : next[chain.back()]) {
+          longer.push_back(chain);
+          longer.back().push_back(b);
+          add_overlap(all, longer.back());
+        }
       }
+      chains = std::move(longer);
     }
+  }
+
+  void add_overlap(const std::vector<std::pair<std::string, OverlapMember>>& units,
+                   const std::vector<std::size_t>& chain) {
+    std::vector<StepArgument> arguments;
+    bool sends = false;
+    for (std::size_t unit : chain) {
+      arguments.push_back(units[unit].first);
+      sends = sends || communicates(units[unit].second);
+    }
+    if (sends) add_if_legal("overlap", std::move(arguments), {"pipeline"});
   }
 
   bool communicates(const OverlapMember& member) const {

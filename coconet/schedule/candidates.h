@@ -8,11 +8,14 @@
 
 namespace coconet {
 
-// The legal next steps that are worth a try, with names for their results, in a fixed order (others
-// may be legal too, such as a distribute of an input): splits by default slice, by
-// each row slice, flat, and of the other kinds; distributes; reorders of each reader of a gather
-// alone and of the most that can move; as_slice, as_rooted, dead; fuses of collectives with their
-// bodies and of computations; overlaps of producers and consumers.
+// Legal next steps, with names for their results, in a fixed order.
+// All of: split (each kind and slice), distribute of what is read (each slice, each
+// axis alone and all together), as_slice, as_rooted, dead.
+// Of the steps on sets of operations, these: reorder before each gather of what stands between it
+// and one value, and of the most that can move, past one gather and past all of its axes together;
+// fuse of two operations of which one reads the other, of bodies with their collectives, and of as
+// many computations in a row as fit one kernel; overlap of chains of two to four groups or
+// operations, with communication among them.
 std::vector<Step> legal_steps(const Applied& applied);
 
 // One line: that the step is legal, its label and what it returns; or why it is not.

@@ -22,6 +22,11 @@ Verdict<DistributeMatch> match_distribute(const Graph& graph, NodeId value,
   if (fitting.empty()) {
     return Refusal{"distribute needs a replicated value; found " + type_text(graph, value), value};
   }
+  if (readers_of(graph)[value.index].empty()) {
+    return Refusal{"nobody reads " + quoted(graph, value) + "; distribute gives the readers of a " +
+                       "value its gather, which they may be moved before",
+                   value};
+  }
   if (axes.empty() && fitting.size() > 1) {
     return Refusal{quoted(graph, value) + " is replicated on several axes; name one, as in " +
                        "distribute(x, (0), " + graph.mesh().axes[fitting[0]] + ")",
@@ -65,6 +70,7 @@ Rewrite distribute(const Graph& graph, const DistributeMatch& match) {
         rebuild.add(AllGather{match.axes}, shard.nodes, value.name + "_gather", value.where)};
     rebuild.replace(match.value, gather.nodes[0]);
     rebuild.forward(match.value, whole);
+    rebuild.returns(match.value, whole);
   }
   return std::move(rebuild).finish({shard, gather});
 }

@@ -1,9 +1,9 @@
 // distribute
 //
 //   x   ->   x_shard = shard(x, slice)
-//            x_gather = all_gather(x_shard)      (what read x reads x_gather)
+//            x_gather = all_gather(x_shard)      (what read x reads x_gather; a returned x stays)
 //
-// Legal when: x is replicated on the axis (the one axis that fits, if none is named).
+// Legal when: x is replicated on the axes (the one axis that fits, if none is named) and read.
 // Pays when:  what follows x is worth computing once instead of on every rank (see reorder): the
 //             gather costs (N-1)/N of x.
 // Label:      exact.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "coconet/schedule/phases.h"
 #include "coconet/schedule/rebuild.h"
 #include "coconet/schedule/space.h"
 
@@ -80,7 +81,7 @@ class Members {
 
   std::optional<Refusal> refuse() {
     if (auto refusal = find_collectives()) return refusal;
-    const auto type = space_type();
+    const auto type = space_of_fused(graph_, set_);
     if (!type) {
       return scatter_.valid() ? std::nullopt : std::optional(only_scalars());
     }
@@ -90,14 +91,10 @@ class Members {
       auto refusal = prologue[id.index] ? refuse_prologue(id, space) : refuse_member(id, space);
       if (refusal) return refusal;
     }
-    return std::nullopt;
+    return refuse_widths(*type);
   }
 
  private:
-  bool is_inner_gather(NodeId id) const {
-    return op_as<AllGather>(graph_, id) &&
-           op_as<BlockReduce>(graph_, graph_.node(id).inputs[0]) != nullptr;
-  }
   bool inside(NodeId id) const { return set_[id.index]; }
   // What is written to other ranks, after all computation.
   bool ends(NodeId id) const {
@@ -131,7 +128,7 @@ class Members {
         }
         scatter_ = id;
       }
-      if (std::holds_alternative<AllGather>(op) && !is_inner_gather(id)) {
+      if (std::holds_alternative<AllGather>(op) && !is_gather_of_blocks(graph_, id)) {
         gathers_.push_back(id);
       }
       if (is_send(op)) sends_.push_back(id);
@@ -150,12 +147,6 @@ class Members {
     return std::nullopt;
   }
 
-  std::optional<TensorType> space_type() const {
-    if (scatter_.valid()) return graph_.node(scatter_).type;
-    if (last().valid()) return graph_.node(graph_.node(last()).inputs[0]).type;
-    return largest_type(graph_, set_);
-  }
-
   NodeSet prologue_nodes() const {
     if (!scatter_.valid()) return none_of(graph_);
     NodeSet out = dependencies(graph_, set_of(graph_, {scatter_}));
@@ -172,6 +163,8 @@ class Members {
     }
     for (NodeId reader : readers_[id.index]) {
       if (!inside(reader)) return quoted(graph_, reader);
+      if (!is_view(graph_.node(reader).op)) continue;
+      if (std::string through = read_outside(reader); !through.empty()) return through;
     }
     return "";
   }
@@ -221,7 +214,7 @@ class Members {
             id};
   }
 
-  std::optional<Refusal> refuse_member(NodeId id, Space& space) const {
+  std::optional<Refusal> refuse_member(NodeId id, const Space& space) const {
     const Node& node = graph_.node(id);
     if (id == scatter_) return std::nullopt;
     if (std::holds_alternative<Update>(node.op)) return refuse_update(id, space);
@@ -235,12 +228,17 @@ class Members {
     if (std::holds_alternative<AllGather>(node.op) || ends(id)) return refuse_end(id, space);
     if (auto refusal = refuse_operation(id, space)) return refusal;
     if (std::holds_alternative<BlockReduce>(node.op)) return std::nullopt;
-    if (space.is_same(node.type) || space.is_row(node.type) || node.type.is_scalar() ||
-        space.is_of_members(node.type)) {
+    if (is_stored_over(space.type(), node.type) || space.is_of_members(node.type)) {
       return std::nullopt;
     }
-    if (space.is_broadcast(node.type) && read_outside(id).empty()) return std::nullopt;
-    return other_space(id, space);
+    const std::string reader = read_outside(id);
+    if (!space.is_broadcast(node.type)) return other_space(id, space);
+    if (reader.empty()) return std::nullopt;
+    return Refusal{reader + " reads " + quoted(graph_, id) +
+                       " outside the group, whose kernel runs over " + space.text() +
+                       " and stores elements and rows of that only; leave " + quoted(graph_, id) +
+                       " out",
+                   id};
   }
 
   std::optional<Refusal> refuse_end(NodeId id, const Space& space) const {
@@ -251,7 +249,7 @@ class Members {
                          ", which is not in the group; add what computes it",
                      id};
     }
-    if (is_inner_gather(id)) return std::nullopt;
+    if (is_gather_of_blocks(graph_, id)) return std::nullopt;
     if (space.is_same(graph_.node(operand).type)) return std::nullopt;
     return other_space(operand, space);
   }
@@ -263,6 +261,11 @@ class Members {
                          ", which is not in the group; add it",
                      id};
     }
+    // What a view shows is stored whole before it is copied.
+    const NodeId base = base_of(graph_, value);
+    if (inside(base) && !is_stored_over(space.type(), graph_.node(base).type) && !ends(base)) {
+      return other_space(base, space);
+    }
     const TensorType& type = graph_.node(value).type;
     if (ends(value) || space.is_same(type) || space.is_of_members(type)) {
       return std::nullopt;
@@ -270,7 +273,7 @@ class Members {
     return other_space(value, space);
   }
 
-  std::optional<Refusal> refuse_operation(NodeId id, Space& space) const {
+  std::optional<Refusal> refuse_operation(NodeId id, const Space& space) const {
     const Node& node = graph_.node(id);
     if (std::holds_alternative<Matmul>(node.op)) {
       return Refusal{quoted(graph_, id) +
@@ -306,29 +309,35 @@ class Members {
     return refuse_rows(id, space);
   }
 
-  std::optional<Refusal> refuse_rows(NodeId id, Space& space) const {
+  std::optional<Refusal> refuse_rows(NodeId id, const Space& space) const {
     const Node& node = graph_.node(id);
-    int first = space.type().rank() - 1;
-    if (const Reduce* reduce = std::get_if<Reduce>(&node.op)) {
-      const TensorType& operand = graph_.node(node.inputs[0]).type;
-      if (!space.is_same(operand)) return other_space(node.inputs[0], space);
-      first = reduce->dims.front();
-      const int last = first + static_cast<int>(reduce->dims.size()) - 1;
-      if (reduce->dims.back() != last || last != operand.rank() - 1) {
-        return Refusal{quoted(graph_, id) +
-                           " reduces dims that are not the last ones; only row "
-                           "reductions fuse",
-                       id};
-      }
-    } else if (!works_on_rows(node.op)) {
-      return std::nullopt;
-    }
-    if (space.note_rows(first)) return std::nullopt;
-    return Refusal{"two iteration spaces: " + quoted(graph_, id) + " reduces rows of dims from " +
-                       std::to_string(first) +
-                       ", another operation longer or shorter ones; fuse "
-                       "each by itself",
+    const Reduce* reduce = std::get_if<Reduce>(&node.op);
+    if (!reduce && !works_on_rows(node.op)) return std::nullopt;
+    const TensorType& operand = graph_.node(node.inputs[0]).type;
+    if (!space.is_same(operand)) return other_space(node.inputs[0], space);
+    if (!reduce || reduce->dims == std::vector<int>{operand.rank() - 1}) return std::nullopt;
+    return Refusal{quoted(graph_, id) +
+                       " reduces other dims than the last one alone; only reductions of rows, over "
+                       "the last dim, fuse",
                    id};
+  }
+
+  // Block sums go over blocks of the flat index, which is not cut into rows as well.
+  std::optional<Refusal> refuse_widths(const TensorType& space) const {
+    const Phases phases = phases_of(graph_, set_);
+    for (NodeId id : list_of(set_)) {
+      if (!op_as<BlockReduce>(graph_, id)) continue;
+      const NodeId rows = row_wise_in(graph_, set_, phases, phases.of[id.index], space);
+      if (!rows.valid()) continue;
+      return Refusal{quoted(graph_, id) +
+                         " folds blocks of the flat index in the pass that takes " +
+                         type_text(graph_, rows) +
+                         ", row by row; a kernel runs over blocks or over rows: fuse what stands "
+                         "before or after " +
+                         quoted(graph_, id) + " by itself",
+                     rows};
+    }
+    return std::nullopt;
   }
 
   const Graph& graph_;

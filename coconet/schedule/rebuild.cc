@@ -7,7 +7,11 @@
 namespace coconet {
 
 Rebuild::Rebuild(const Graph& before)
-    : before_(before), builder_(before.header()), at_(before.size()), forward_(before.size()) {}
+    : before_(before),
+      builder_(before.header()),
+      at_(before.size()),
+      forward_(before.size()),
+      returned_(before.size()) {}
 
 NodeId Rebuild::at(NodeId id) const {
   const NodeId now = at_.at(id.index);
@@ -54,6 +58,8 @@ void Rebuild::replace(NodeId id, NodeId now) {
 
 void Rebuild::forward(NodeId id, NodeId now) { forward_.at(id.index) = now; }
 
+void Rebuild::returns(NodeId id, NodeId now) { returned_.at(id.index) = now; }
+
 void Rebuild::copy_group(const Group& group) {
   Group copied = group;
   copied.nodes.clear();
@@ -64,7 +70,10 @@ void Rebuild::copy_group(const Group& group) {
 }
 
 Rewrite Rebuild::finish(std::vector<Rewrite::Result> results, const Group* group) && {
-  for (const Output& output : before_.outputs()) builder_.add_output(output.name, at(output.node));
+  for (const Output& output : before_.outputs()) {
+    const NodeId returned = returned_.at(output.node.index);
+    builder_.add_output(output.name, returned.valid() ? returned : at(output.node));
+  }
   for (const Group& old : before_.groups()) copy_group(old);
   if (group) copy_group(*group);
   std::vector<NodeId> nodes;

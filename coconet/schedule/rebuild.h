@@ -34,6 +34,8 @@ class Rebuild {
   // The new node that handles of old node `id` denote, where that is not what its readers read;
   // invalid: none has its value.
   void forward(NodeId id, NodeId now);
+  // Outputs of old node `id` are `now`, where that is not what its readers read.
+  void returns(NodeId id, NodeId now);
 
   // Adds the outputs and the groups of the old graph, then `group` if it is given (its nodes and
   // groups are ids of the old graph), and finishes. Results are in ids of the builder; a result
@@ -47,6 +49,7 @@ class Rebuild {
   GraphBuilder builder_;
   std::vector<NodeId> at_;
   std::vector<NodeId> forward_;
+  std::vector<NodeId> returned_;  // invalid: at_
 };
 
 // The same graph with other names; the rewrite's results stay as they are. UserError(schedule) if

@@ -16,16 +16,6 @@ bool Space::is_same(const TensorType& type) const {
   return type.shape == type_.shape && type.layout == type_.layout;
 }
 
-bool Space::is_row(const TensorType& type) const {
-  if (type.rank() != type_.rank() || !(type.layout == type_.layout) || type.is_scalar()) {
-    return false;
-  }
-  int end = 0;
-  while (end < type.rank() && type.shape[end] == type_.shape[end]) ++end;
-  return std::all_of(type.shape.begin() + end, type.shape.end(),
-                     [](const Dim& dim) { return dim.is_one(); });
-}
-
 bool Space::is_broadcast(const TensorType& type) const {
   const int shift = type_.rank() - type.rank();
   if (shift < 0) return false;
@@ -37,7 +27,7 @@ bool Space::is_broadcast(const TensorType& type) const {
     if (!type.layout.is<Sliced>(axis) || !type_.layout.is<Sliced>(axis)) return false;
     const Slice& slice = type.layout.slice(axis);
     const Slice& whole = type_.layout.slice(axis);
-    if (slice.flat != whole.flat || (slice.flat && shift != 0)) return false;
+    if (slice.flat != whole.flat || (slice.flat && type.shape != type_.shape)) return false;
     if (!slice.flat && (slice.first + shift != whole.first || slice.last + shift != whole.last)) {
       return false;
     }
@@ -50,11 +40,11 @@ bool Space::is_of_members(const TensorType& type) const {
          list_index(type.shape[0]) == list_index(type_.shape[0]);
 }
 
-bool Space::note_rows(int first) {
-  if (rows_end_ && *rows_end_ != first) return false;
-  rows_end_ = first;
-  return true;
+bool is_gather_of_blocks(const Graph& graph, NodeId id) {
+  return op_as<AllGather>(graph, id) && op_as<BlockReduce>(graph, graph.node(id).inputs[0]);
 }
+
+namespace {
 
 std::optional<TensorType> largest_type(const Graph& graph, const NodeSet& set) {
   const auto size = [](const TensorType& type) {
@@ -73,6 +63,21 @@ std::optional<TensorType> largest_type(const Graph& graph, const NodeSet& set) {
     consider(node.type);
   }
   return best;
+}
+
+}  // namespace
+
+std::optional<TensorType> space_of_fused(const Graph& graph, const NodeSet& members) {
+  NodeId gathered, sent;
+  for (NodeId id : list_of(members)) {
+    const Node& node = graph.node(id);
+    if (std::holds_alternative<ReduceScatter>(node.op)) return node.type;
+    const bool gather = std::holds_alternative<AllGather>(node.op);
+    if (gather && !gathered.valid() && !is_gather_of_blocks(graph, id)) gathered = node.inputs[0];
+    if (is_send(node.op) && !sent.valid()) sent = node.inputs[0];
+  }
+  if (!gathered.valid()) gathered = sent;
+  return gathered.valid() ? graph.node(gathered).type : largest_type(graph, members);
 }
 
 }  // namespace coconet

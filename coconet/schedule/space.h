@@ -9,7 +9,7 @@
 
 namespace coconet {
 
-// One shape and layout, and where its rows end if something reduces rows.
+// One shape and layout.
 class Space {
  public:
   Space(const Graph& graph, const TensorType& type) : graph_(graph), type_(type) {}
@@ -18,25 +18,22 @@ class Space {
   std::string text() const;  // "[B,S,H] sliced(0..1)"
 
   bool is_same(const TensorType& type) const;
-  // One element a row, placed alike: [B,S,1].
-  bool is_row(const TensorType& type) const;
   // A list of scalars, one for each member of the list that the space is.
   bool is_of_members(const TensorType& type) const;
   // A scalar, or what is broadcast to the space: replicated, or sliced as the space is where they
   // align from the right.
   bool is_broadcast(const TensorType& type) const;
 
-  // Notes that the node, which is in the group, reduces the dims from `first` on. False if another
-  // one reduces other dims.
-  bool note_rows(int first);
-
  private:
   const Graph& graph_;
   TensorType type_;
-  std::optional<int> rows_end_;
 };
 
-// The space of a group's computations alone: the largest of their types. None if all are scalars.
-std::optional<TensorType> largest_type(const Graph& graph, const NodeSet& set);
+// An all_gather of block sums, which is inside a phase's computation.
+bool is_gather_of_blocks(const Graph& graph, NodeId id);
+
+// The space of a fused group: what its reduce_scatter gives, else what its first gather, or
+// its first send, takes, else the largest of its types. None if all are scalars.
+std::optional<TensorType> space_of_fused(const Graph& graph, const NodeSet& members);
 
 }  // namespace coconet

@@ -86,15 +86,23 @@ void expect_count(Given arguments, std::size_t least, std::size_t most) {
   }
 }
 
+void take_slice(std::optional<Slice>& slice, const Slice& given) {
+  if (slice)
+    wrong("found two slices, " + slice->text() + " and " + given.text() + "; it takes one");
+  slice = given;
+}
+
 Outcome apply_split(const Graph& graph, Given arguments) {
   expect_count(arguments, 1, 3);
   const NodeId id = node_at(arguments, 0, "an all_reduce");
   std::optional<Slice> slice;
-  std::string kind = "rs_ag";
+  std::string kind;
   for (const ResolvedArgument& argument : arguments.subspan(1)) {
     if (const Slice* given = std::get_if<Slice>(&argument)) {
-      slice = *given;
+      take_slice(slice, *given);
     } else if (const Word* word = std::get_if<Word>(&argument)) {
+      if (!kind.empty())
+        wrong("found two kinds, " + kind + " and " + word->text + "; it takes one");
       kind = word->text;
     } else {
       wrong(
@@ -113,20 +121,22 @@ Outcome apply_split(const Graph& graph, Given arguments) {
 }
 
 Outcome apply_distribute(const Graph& graph, Given arguments) {
-  expect_count(arguments, 1, 3);
+  expect_count(arguments, 1, static_cast<std::size_t>(graph.mesh().size()) + 2);
   const NodeId id = node_at(arguments, 0, "a replicated value");
   std::optional<Slice> slice;
   AxisList axes;
   for (const ResolvedArgument& argument : arguments.subspan(1)) {
     if (const Slice* given = std::get_if<Slice>(&argument)) {
-      slice = *given;
+      take_slice(slice, *given);
       continue;
     }
     const Word* word = std::get_if<Word>(&argument);
     const auto axis = word ? graph.mesh().axis(word->text) : std::nullopt;
     if (!axis) wrong("what follows the value must be a slice, as in (0), or a mesh axis");
+    if (std::ranges::count(axes, *axis) > 0) wrong("the axis " + word->text + " is given twice");
     axes.push_back(*axis);
   }
+  std::ranges::sort(axes);
   return outcome(graph, match_distribute(graph, id, slice, axes), distribute);
 }
 
@@ -205,7 +215,7 @@ const std::vector<Verb>& verbs() {
        {"rs_ag", "reduce_broadcast", "hierarchical"},
        checked<apply_split>},
       {"distribute",
-       "distribute(value [, slice] [, axis])",
+       "distribute(value [, slice] [, axis ...])",
        "the shard and the all_gather",
        {},
        checked<apply_distribute>},

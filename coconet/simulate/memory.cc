@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "coconet/base/error.h"
+#include "coconet/plan/visit.h"
 
 namespace coconet::simulate {
 namespace {
@@ -25,11 +26,8 @@ std::uint64_t poison_of(DTypeKind kind) {
 }  // namespace
 
 std::string text_of(const plan::Plan& plan, const Actor& actor) {
-  std::string out = "rank " + std::to_string(actor.rank);
-  if (!actor.turn) return out;
-  const plan::LaunchId launch = actor.turn->launch;
-  return out + " in launch " + std::to_string(launch.index) + " (" + plan.launch(launch).name +
-         "), chunk " + std::to_string(actor.turn->chunk);
+  if (!actor.turn) return "rank " + std::to_string(actor.rank);
+  return plan::text_of(plan, *actor.turn, actor.rank);
 }
 
 Memory::Memory(const plan::BoundPlan& bound) : bound_(bound) {
@@ -54,6 +52,7 @@ Memory::Memory(const plan::BoundPlan& bound) : bound_(bound) {
       Slot& memory = slots_[slot][rank];
       memory.written_as.resize(std::max(memory.written_as.size(), count), kUnwritten);
       memory.bytes.resize(memory.written_as.size() * size_of(kinds_[slot]));
+      memory.written_by.resize(memory.written_as.size());
     }
     pieces_.push_back(std::move(pieces));
   }
@@ -111,6 +110,17 @@ void Memory::write(const Actor& actor, plan::BufferId buffer, int owner, std::in
   if (memory.written_as[index] == kLeft) {
     refuse(actor, "writes", buffer, owner, index, kLeft);
   }
+  // A rank's next turn of the launch may write over its last: never what another turn has written.
+  Writer& writer = memory.written_by[index];
+  const Writer now{actor.turn->launch, actor.turn->chunk, actor.rank};
+  if (writer.launch == now.launch && !(writer == now)) {
+    throw InternalError(text_of(*bound_.plan, actor) + " writes element " + std::to_string(index) +
+                        " of buffer " + bound_.plan->buffer(buffer).name + " of rank " +
+                        std::to_string(owner) + ", which rank " + std::to_string(writer.rank) +
+                        " has written in chunk " + std::to_string(writer.chunk) +
+                        " of this launch already");
+  }
+  writer = now;
   memory.written_as[index] = buffer.index;
   interp::store(value, memory.bytes.data(), index);
 }
@@ -134,7 +144,9 @@ interp::Bytes Memory::take(plan::BufferId buffer, int owner) const {
 }
 
 void Memory::leave(int owner) {
-  for (int s = 0; s < static_cast<int>(slots_.size()); ++s) poison(s, owner, kLeft);
+  for (int s = 0; s < static_cast<int>(slots_.size()); ++s) {
+    if (!slots_[s].empty()) poison(s, owner, kLeft);
+  }
 }
 
 }  // namespace coconet::simulate

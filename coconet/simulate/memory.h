@@ -20,6 +20,7 @@ struct Actor {
 
 // Every element knows which buffer it was last written as. Reading it as another buffer, or before
 // it was written, is an InternalError that names the actor, the buffer, the owner and the element.
+// So is writing an element that another rank or chunk of the same launch has written.
 // Unwritten memory is poisoned: signalling NaNs, for whoever reads past the check.
 class Memory {
  public:
@@ -40,9 +41,15 @@ class Memory {
   void leave(int owner);
 
  private:
+  struct Writer {
+    plan::LaunchId launch;
+    int chunk = 0, rank = 0;
+    friend bool operator==(const Writer&, const Writer&) = default;
+  };
   struct Slot {
     interp::Bytes bytes;
     std::vector<std::int32_t> written_as;  // by element, a buffer's index, or kUnwritten or kLeft
+    std::vector<Writer> written_by;        // by element
   };
   static constexpr std::int32_t kUnwritten = -1, kLeft = -2;
 

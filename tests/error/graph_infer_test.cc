@@ -190,6 +190,10 @@ TEST(MatmulRefusal, OfAxisLists) {
 }
 
 TEST(MatmulRefusal, OfShapesAndDtypes) {
+  const TensorType wide = of({"M", "K"}, Replicated{}, f64);
+  refused(Matmul{f32}, {wide, of({"K", "N"}, Replicated{}, f64)},
+          {"operands of f64 are multiplied to f32", "cast the operands or the product"});
+  refused(Matmul{f64}, {of({"M", "K"}), of({"K", "N"})}, {"multiplied to f64"});
   const auto f = [](const std::vector<std::string>& dims, const DType& dtype) {
     return of(dims, Replicated{}, dtype);
   };

@@ -90,9 +90,9 @@ TEST(FuseRefuses, OtherIterationSpaces) {
   expect_step_refused(pointwise("a = x + y b = v + v return a, b"), "fuse(a, b)",
                       {"two iteration spaces: `b` runs over [N], the others over [B,S,H]"});
   expect_step_refused(pointwise("a = sum(x, [2]) b = sum(x, [1, 2]) c = x + a + b return c"),
-                      "fuse(a, b, c)", {"two iteration spaces: `b` reduces rows of dims from 1"});
+                      "fuse(a, b, c)", {"`b` reduces other dims than the last one alone"});
   expect_step_refused(pointwise("a = sum(x, [1]) c = x + a return c"), "fuse(a, c)",
-                      {"only row reductions fuse"});
+                      {"only reductions of rows, over the last dim, fuse"});
   expect_step_refused(kTail, kMoved + "fuse(rs, body, gather, w)", {"`w` is an input"});
   expect_step_refused(pointwise("t = all_reduce(g, +) u = shard(x, (0)) z = u + u return t, z"),
                       "rs, ag = split(t, (1)) fuse(rs, z)",
@@ -100,6 +100,54 @@ TEST(FuseRefuses, OtherIterationSpaces) {
   expect_step_refused(pointwise("u = shard(x, (0)) w2 = shard(x, (1)) a = all_gather(u) "
                                 "z = w2 + w2 return z, a"),
                       "fuse(u, z, a)", {"as the operand of its gather is"});
+}
+
+// A kernel stores elements of its space and one a row; it computes the rest, but keeps none of it.
+TEST(FuseRefuses, BroadcastValuesThatAreReadOutside) {
+  const std::string program = R"(
+mesh world(tp)
+dim B, S, H
+program p(x: f32[B,S,H], b: f32[H], c: f32[B,1,1], g: f32[1], e: f32[1]) {
+  d = b * 2
+  y = x + d
+  f = c + 1
+  z = y * f
+  n = layer_norm(c, g, e, 0.001)
+  u = y + n
+  return y, z, u RESULT
+}
+)";
+  const auto returning = [&](const std::string& result) {
+    std::string text = program;
+    return text.replace(text.find(" RESULT"), 7, result);
+  };
+  apply(parse_program(returning("")), parse_schedule("schedule s for p { fuse(d, y) }"));
+  apply(parse_program(returning("")), parse_schedule("schedule s for p { fuse(f, z) }"));
+  expect_step_refused(returning(", d"), "fuse(d, y)",
+                      {"the output `d` reads `d` outside the group", "runs over [B,S,H]",
+                       "elements and rows of that only", "leave `d` out"});
+  expect_step_refused(returning(", f"), "fuse(f, z)", {"the output `f` reads `f` outside"});
+  expect_step_refused(returning(""), "fuse(n, u)", {"two iteration spaces: `c`"});
+}
+
+TEST(FuseRefuses, BlocksAndRowsInOnePass) {
+  const std::string program = R"(
+mesh world(dp)
+dim N, H
+program p(g: f32[N,H] local, b: f32[H]) {
+  t = all_reduce(g, +)
+  shifted = t + b
+  size = norm(shifted)
+  twice = b * 2
+  out = t / size + twice
+  return out, shifted
+}
+)";
+  expect_step_refused(program,
+                      "rs, ag = split(t, (*)) body, gs, go = reorder(ag, [shifted, size, out]) "
+                      "fuse(rs, body, gs, go)",
+                      {"folds blocks of the flat index", "takes `b`, which is f32[H], row by row",
+                       "blocks or over rows"});
 }
 
 TEST(FuseRefuses, WhatNeedsTheWholeTensorOrIsALaunchOfItsOwn) {

@@ -66,12 +66,21 @@ TEST(DistributeRefuses, WhatIsNotReplicated) {
   expect_step_refused(kTail, "distribute(layer)",
                       {"needs a replicated value", "`layer`, which is f32[B,S,H] partial(+)"});
   expect_step_refused(kTail, "distribute(rate)", {"one number"});
+  expect_step_refused(kTail, "distribute(drop, (0), (1))", {"found two slices, (0) and (1)"});
+  expect_step_refused(kTail, "split(total, (0), (1))", {"found two slices", "it takes one"});
+  expect_step_refused(kTail, "split(total, rs_ag, hierarchical)",
+                      {"found two kinds, rs_ag and hierarchical"});
   expect_step_refused(kTail, "distribute(drop, out)",
                       {"must be a slice, as in (0), or a mesh axis"});
   expect_step_refused(kTail, "distribute(drop, (5))", {"cannot be sharded over (5)"});
   expect_step_refused(
       "mesh world(dp, tp) dim N program p(x: f32[N]) { y = x + x z = y + x return z }",
       "distribute(y)", {"replicated on several axes", "distribute(x, (0), dp)"});
+  const std::string two =
+      "mesh world(dp, tp) dim N program p(x: f32[N]) { y = x + x z = y + x return z }";
+  expect_step_refused(two, "distribute(z, (0), tp)", {"nobody reads `z`"});
+  expect_step_refused(two, "distribute(y, (0), tp, tp)", {"the axis tp is given twice"});
+  apply(parse_program(two), parse_schedule("schedule s for p { distribute(y, (0), tp, dp) }"));
 }
 
 TEST(AsSliceRefuses, WhatIsNoStateUsedSliced) {

@@ -107,7 +107,7 @@ class CaseRun {
       if (!check_plan(applied.graph, result, after)) return outcome_;
       last = result;
     }
-    if (!runner_ || !outcome_.planned) return outcome_;
+    if (!runner_) return outcome_;
     check_runner({graph, given_.setting, pieces(graph), first, true, outcome_.steps == 0, true});
     if (outcome_.steps > 0 && !outcome_.failure) {
       check_runner(
@@ -148,17 +148,17 @@ class CaseRun {
     plan::Plan plan;
     try {
       plan = plan::from_schedule(graph);
-    } catch (const UserError& error) {
-      outcome_.planned = false;
-      outcome_.why_not = error.message();
-      return true;
-    }
-    try {
       plan::verify(plan);
-      if (is_small())
-        plan::verify_order(plan::bind(plan, given_.setting.sizes, given_.setting.mesh));
-    } catch (const InternalError& error) {
-      return fail("verifier, " + where + ": " + error.what());
+      for (std::int64_t chunks = 1; is_small() && chunks <= (plan.overlaps.empty() ? 1 : 3);
+           chunks += 2) {
+        const plan::BoundPlan bound =
+            plan::bind(plan, given_.setting.sizes, given_.setting.mesh,
+                       std::vector<std::int64_t>(plan.overlaps.size(), chunks));
+        plan::verify_order(bound);
+        plan::verify_contributions(bound);
+      }
+    } catch (const std::exception& error) {
+      return fail("plan, " + where + ": " + error.what());
     }
     if (!plan.overlaps.empty()) ++outcome_.chunked;
     const auto inputs = pieces(graph);

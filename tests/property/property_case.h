@@ -40,8 +40,6 @@ std::optional<std::string> differs(const interp::Setting& setting, const Graph& 
 
 struct Outcome {
   std::optional<std::string> failure;  // what did not hold
-  bool planned = true;                 // false: plans cannot express the program
-  std::string why_not;                 // then: plans' words
   int steps = 0;                       // that applied
   int chunked = 0;                     // plans with an overlapped group
 };
@@ -50,9 +48,9 @@ struct Outcome {
 Case random_case(std::uint64_t seed);
 
 // 1. The program prints and parses back. 2. Each step leaves what the program gives: bit for bit,
-// or within a bound once a step reassociates. 3. The plan of each graph verifies and, performed by
-// the executor under several schedulers and chunk counts, gives the interpreter's bits. 4. So does
-// `runner`, if there is one.
+// or within a bound once a step reassociates. 3. Each graph has a plan, which verifies and,
+// performed by the executor under several schedulers and chunk counts, gives the interpreter's
+// bits. 4. So does `runner`, if there is one.
 Outcome run_case(const Case& given, const Runner& runner = nullptr);
 
 // The text of the program, the schedule, the sizes.

@@ -2,6 +2,7 @@
 // schedule, and the executor's.
 #include <gtest/gtest.h>
 
+#include "coconet/base/error.h"
 #include "coconet/plan/verify.h"
 #include "coconet/simulate/executor.h"
 #include "tests/support/planned.h"
@@ -17,7 +18,9 @@ void expect_sound(const std::string& program, const std::string& steps, const Si
   EXPECT_TRUE(same_results(before.graph, after.meaning(), want));
   plan::verify(after.plan);
   for (std::int64_t chunks : {1, 3}) {
-    plan::verify_order(plan::bind(after.plan, sizes, after.setting.mesh, {chunks}));
+    const plan::BoundPlan bound = plan::bind(after.plan, sizes, after.setting.mesh, {chunks});
+    plan::verify_order(bound);
+    plan::verify_contributions(bound);
     for (int seed = 0; seed < 4; ++seed) {
       const simulate::ExecutorOptions options{
           simulate::policy_of(seed), static_cast<std::uint64_t>(seed), {chunks}};
@@ -162,6 +165,95 @@ program p(x: f16[H], state s: f16[H] sliced(*)) {
 })";
   EXPECT_THROW(planned(program, "fuse(v, w)", {{"H", 5}}, {2}), UserError);
   expect_sound(program, "fuse(v)", {{"H", 1500}}, {2});
+}
+
+// Of another shape a slice (*) is cut at other places: the two are no one kernel.
+TEST(Regression, FlatSlicesOfColumnsAreNotThoseOfTheTensor) {
+  const char* const program = R"(
+mesh world(tp)
+dim N, H
+program p(x: f32[N,H], y: f32[N,1], z: f32[1,H]) {
+  a = shard(x, (*)) * 2
+  b = shard(y, (*)) * 2
+  c = shard(z, (*)) * 2
+  return a, b, c
+})";
+  const Sizes sizes = {{"N", 700}, {"H", 3}};
+  expect_sound(program, "", sizes, {3});
+  for (const char* steps : {"fuse(a, b)", "fuse(a, c)"}) {
+    EXPECT_THROW(planned(program, steps, sizes, {3}), UserError) << steps;
+  }
+}
+
+TEST(Regression, OverlapsOverAnySliceOnOneToEightRanks) {
+  const char* const program = R"(
+mesh world(tp)
+dim N, H
+program p(g: f32[N,H] local, b: f32[H]) {
+  y = g * 3
+  total = all_reduce(y, +)
+  out = total + b
+  return out
+})";
+  for (const std::string slice : {"(0)", "(1)", "(0..1)", "(*)"}) {
+    const std::string steps = "rs, ag = split(total, " + slice +
+                              ") body, gather = reorder(ag, [out]) "
+                              "ar = fuse(rs, body, gather) overlap(y, ar)";
+    for (int ranks = 1; ranks <= 8; ++ranks) {
+      expect_sound(program, steps, {{"N", slice == "(*)" ? 701 : 11}, {"H", 5}}, {ranks});
+    }
+    const plan::Plan plan = planned(program, steps, {{"N", 11}, {"H", 5}}, {2}).plan;
+    EXPECT_EQ(plan.overlaps.size(), slice == "(1)" ? 0u : 1u) << slice;
+    EXPECT_EQ(plan.notes.size(), slice == "(1)" ? 1u : 0u) << slice;
+  }
+}
+
+TEST(Regression, AReturnedValueIsDistributed) {
+  const char* const program = R"(
+mesh world(tp)
+dim N
+program p(x: f32[N]) {
+  y = x * 2
+  out = y + x
+  return y, out, x
+})";
+  for (const char* steps : {"piece, whole = distribute(y) reorder(whole, [out])",
+                            "piece, whole = distribute(x) reorder(whole, [y, out])"}) {
+    expect_sound(program, steps, {{"N", 1500}}, {2});
+  }
+}
+
+TEST(Regression, OverlapsOverTwoAxes) {
+  const char* const program = R"(
+mesh world(dp, tp)
+dim N
+program p(g: f32[N] local@[dp,tp]) {
+  y = g * 3
+  total = all_reduce(y, +)@[dp,tp]
+  return total
+})";
+  const std::string steps = "rs, ag = split(total, (0)) ar = fuse(rs, ag) overlap(y, ar)";
+  for (const std::vector<int>& mesh : {std::vector<int>{1, 1}, {2, 2}, {2, 4}, {4, 2}, {1, 3}}) {
+    expect_sound(program, steps, {{"N", 13}}, mesh);
+  }
+  const plan::Plan plan = planned(program, steps, {{"N", 13}}, {2, 2}).plan;
+  ASSERT_EQ(plan.notes.size(), 1u);
+  EXPECT_NE(plan.notes[0].find("slices are of several mesh axes"), std::string::npos);
+}
+
+TEST(Regression, AGatherInChunksFeedsAProduct) {
+  const char* const program = R"(
+mesh world(tp)
+dim N, H
+program p(x: f32[N,H] sliced(0), w: f32[H,H]) {
+  a = x * 2
+  whole = all_gather(a)
+  out = matmul(whole, w)
+  return out
+})";
+  for (int ranks : {1, 2, 3, 5}) {
+    expect_sound(program, "overlap(a, whole, out)", {{"N", 13}, {"H", 2}}, {ranks});
+  }
 }
 
 TEST(Regression, UnnamedUpdatesGiveNamesThatParse) {

@@ -2,6 +2,7 @@
 // and parses back.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "coconet/graph/print.h"
@@ -95,7 +96,11 @@ void walk(const std::string& text, const std::vector<Sizes>& sizes, int axes, in
     for (std::size_t k = 0; k < most; ++k) {
       const std::vector<Step> steps = legal_steps(applied);
       if (steps.empty()) break;
-      const Step& step = steps[below(steps.size())];
+      // Any verb alike: of some there are many more.
+      std::map<std::string, std::vector<Step>> by_verb;
+      for (const Step& step : steps) by_verb[step.verb].push_back(step);
+      const auto& [verb, some] = *std::next(by_verb.begin(), below(by_verb.size()));
+      const Step& step = some[below(some.size())];
       trail += "\n  " + text_of(step);
       SCOPED_TRACE(trail);
       applied = apply(applied, step);

@@ -1,4 +1,5 @@
 // The chunks of an overlapped group: chunk c is the c-th piece of the rows of every owner's slice.
+// Of slices (*), whose cuts fall on blocks, the rows are blocks.
 #pragma once
 
 #include <cstdint>

@@ -99,16 +99,16 @@ class RunPrinter {
     if (is_awaited(l)) line("  ", "signal(call, " + done + ");");
   }
 
-  // The product of the dims of the sliced range, in the launches' tensors.
+  // The rows that chunks are made of, in the launches' tensors.
   std::string rows_text(const OverlapGroup& group) const {
     for (int l = group.first.index; l <= group.last.index; ++l) {
       const Kernel* kernel = std::get_if<Kernel>(&plan_.launches[l].work);
       if (!kernel) continue;
       const Shape& shape = kernel->space.shape;
-      if (group.slice.flat) break;
+      if (group.slice.flat) return "blocks_of(" + product_text(plan_, shape) + ")";
       return product_text(plan_, {shape.begin(), shape.begin() + group.slice.last + 1});
     }
-    throw InternalError("an overlapped group has a kernel that is sliced by rows");
+    throw InternalError("an overlapped group has a kernel");
   }
 
   bool works_on_own_slice(const Launch& launch, const OverlapGroup& group) const {
@@ -145,6 +145,13 @@ class RunPrinter {
                    std::to_string(members) + ";");
   }
 
+  // From rows to indices of the dims that are cut.
+  static std::string range_text(const OverlapGroup& group, const std::string& begin,
+                                const std::string& count) {
+    const std::string scale = group.slice.flat ? " * kBlockElements" : "";
+    return begin + scale + ", " + count + scale;
+  }
+
   void print_chunk(int l, const OverlapGroup& group, const std::string& chunks,
                    const std::string& axis) {
     const Launch& launch = plan_.launches[l];
@@ -158,17 +165,18 @@ class RunPrinter {
     if (works_on_own_slice(launch, group)) {
       line("      ",
            "const Cut rows = " + chunks + ".of_slice(ranks.coordinates[" + axis + "], chunk);");
+      const std::string range = range_text(group, "rows.begin", "rows.count");
       const std::string rows =
-          kernel ? "rows_of(" + pieces_.of(kernel->space) + ", 0, rows.begin, rows.count)"
-                 : "rows.begin, rows.count";
+          kernel ? "rows_of(" + pieces_.of(kernel->space) + ", 0, " + range + ")" : range;
       line("      ", "COCONET_TRY(" + call + rows + "));");
     } else {
       line("      ", "COCONET_TRY(" + chunks +
                          ".of_all(chunk, [&](std::int64_t begin, std::int64_t count) {");
-      const std::string last = std::to_string(group.slice.last);
+      const std::string range = range_text(group, "begin", "count");
+      const int last = group.slice.flat && kernel ? kernel->space.rank() - 1 : group.slice.last;
       const std::string rows = kernel ? "rows_of(merged(" + pieces_.of(kernel->space) + ", " +
-                                            last + "), 0, begin, count)"
-                                      : "begin, count";
+                                            std::to_string(last) + "), 0, " + range + ")"
+                                      : range;
       line("      ", "  return " + call + rows + ");");
       line("      ", "}));");
     }

@@ -35,11 +35,15 @@ TEST(Bind, NumbersTicksAsTheContractSays) {
 }
 
 TEST(Bind, ChunksOf64RowsAndAtMost8) {
-  const auto chunks = [](std::int64_t rows) {
+  const auto chunks = [](std::int64_t rows, std::int64_t wanted = 0) {
     const Planned sample =
         planned(kAttention, kAttentionOverlapped, {{"B", 1}, {"S", rows}, {"H", 1}}, {1});
-    return bind(sample.plan, sample.setting.sizes, sample.setting.mesh).knobs.at(0);
+    return bind(sample.plan, sample.setting.sizes, sample.setting.mesh, {wanted}).knobs.at(0);
   };
+  EXPECT_EQ(chunks(7, 5), 5);
+  EXPECT_EQ(chunks(7, 5'000'000'000), 7);  // as many as there are rows
+  EXPECT_EQ(chunks(0, 3), 1);
+  EXPECT_EQ(chunks(1 << 20, 5'000'000'000), 1 << 16);
   EXPECT_EQ(chunks(0), 1);
   EXPECT_EQ(chunks(64), 1);
   EXPECT_EQ(chunks(65), 2);
@@ -78,6 +82,24 @@ TEST(Visit, ChunksPartTheElements) {
   std::set<std::int64_t> rows;
   for (std::int64_t held : held_in_turn(bound, whole, {LaunchId{0}, 0, 0})) rows.insert(held / 2);
   EXPECT_EQ(rows, (std::set<std::int64_t>{0, 1, 4, 5, 8, 9, 12, 13}));
+}
+
+// Of slices (*) a chunk is of blocks, here of 5 in slices of 3 and 2.
+TEST(Visit, ChunksOfFlatSlicesAreOfBlocks) {
+  const Planned sample = planned(
+      kSum, "rs, ag = split(total, (*)) ar = fuse(rs, ag) overlap(y, ar)", {{"N", 5000}}, {2});
+  ASSERT_EQ(sample.plan.overlaps.size(), 1u);
+  EXPECT_TRUE(sample.plan.notes.empty());
+  const BoundPlan bound = bind(sample.plan, sample.setting.sizes, sample.setting.mesh, {2});
+  const Piece whole = bound.piece(chunked_type(sample.plan, LaunchId{0}), 0);
+  std::set<std::int64_t> blocks;
+  for (std::int64_t held : held_in_turn(bound, whole, {LaunchId{0}, 0, 0})) {
+    blocks.insert(held / kBlock);
+  }
+  EXPECT_EQ(blocks, (std::set<std::int64_t>{0, 1, 3, 4}));
+  const Piece second = bound.piece(chunked_type(sample.plan, LaunchId{1}), 1);
+  EXPECT_EQ(held_in_turn(bound, second, {LaunchId{1}, 0, 0}).size(), 5000u - 3 * kBlock);
+  EXPECT_EQ(held_in_turn(bound, second, {LaunchId{1}, 1, 0}).size(), 0u);
 }
 
 TEST(Visit, AnElementStandsWherePieceSaysItIs) {

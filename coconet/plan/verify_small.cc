@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include "coconet/plan/verify.h"
+
+namespace coconet::plan {
+namespace {
+
+// The shape of the first buffer that a slice (*) cuts, if any: only with some blocks of it are the
+// ranks' pieces more than one.
+const Shape* flat_shape(const Plan& plan) {
+  for (const Buffer& buffer : plan.buffers) {
+    for (int axis : buffer.type.layout.slice_order()) {
+      if (buffer.type.layout.slice(axis).flat) return &buffer.type.shape;
+    }
+  }
+  return nullptr;
+}
+
+// Uneven for 2 and 3 ranks; `blocks` of the flat shape.
+Sizes small_sizes(const Plan& plan, std::int64_t blocks) {
+  static constexpr std::int64_t kSizes[] = {5, 3, 4, 2};
+  Sizes sizes;
+  int next = 0;
+  for (const std::string& dim : plan.graph.header().dims) sizes[dim] = kSizes[next++ % 4];
+  const Shape* flat = flat_shape(plan);
+  if (blocks == 0 || !flat) return sizes;
+  for (const Dim& dim : *flat) {
+    if (dim.names().empty()) continue;
+    std::int64_t& size = sizes[dim.names().front()];
+    while (product_of(*flat).bind(sizes) < blocks * kBlock) size += size;
+    break;
+  }
+  return sizes;
+}
+
+}  // namespace
+
+int verify_small(const Plan& plan) {
+  verify(plan);
+  const int axes = plan.graph.mesh().size();
+  std::vector<MeshSizes> meshes;
+  for (int ranks = 1; ranks <= 3; ++ranks) {
+    meshes.push_back({std::vector<int>(axes, std::min(ranks, axes > 1 ? 2 : 3))});
+    if (axes > 1) meshes.back().sizes[0] = ranks;
+  }
+  std::vector<Sizes> sizes = {small_sizes(plan, 0)};
+  if (flat_shape(plan)) sizes.push_back(small_sizes(plan, 2));
+  int cases = 0;
+  for (const MeshSizes& mesh : meshes) {
+    for (const Sizes& some : sizes) {
+      for (std::int64_t chunks :
+           plan.overlaps.empty() ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, 3}) {
+        try {
+          const BoundPlan bound =
+              bind(plan, some, mesh, std::vector<std::int64_t>(plan.overlaps.size(), chunks));
+          verify_order(bound);
+          verify_contributions(bound);
+          ++cases;
+        } catch (const UserError&) {
+          // Sizes or meshes that the program does not allow.
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+}  // namespace coconet::plan

@@ -1,0 +1,115 @@
+#include "coconet/schedule/phases.h"
+
+#include <algorithm>
+
+namespace coconet {
+
+bool is_tensor_wide(const Op& op) {
+  if (const Reduce* reduce = std::get_if<Reduce>(&op)) return reduce->dims.empty();
+  return std::holds_alternative<Norm>(op);
+}
+
+namespace {
+
+bool folds_buffer(const Op& op) {
+  return std::holds_alternative<FoldBlocks>(op) || std::holds_alternative<Across>(op);
+}
+
+}  // namespace
+
+Phases phases_of(const Graph& graph, const NodeSet& members) {
+  Phases phases{std::vector<int>(graph.size(), -1), 1};
+  for (NodeId id : list_of(members)) {
+    const Node& node = graph.node(id);
+    int phase = 0;
+    for (NodeId input : node.inputs) {
+      phase = std::max({phase, phases.of[base_of(graph, input).index], phases.of[input.index]});
+    }
+    const bool folds = folds_buffer(node.op) ? phases.of[base_of(graph, node.inputs[0]).index] >= 0
+                                             : is_tensor_wide(node.op);
+    phases.of[id.index] = phase + (folds ? 1 : 0);
+    phases.count = std::max(phases.count, phases.of[id.index] + 1);
+  }
+  return phases;
+}
+
+int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id) {
+  return phases.of[id.index] - (is_tensor_wide(graph.node(id).op) ? 1 : 0);
+}
+
+bool is_stored_over(const TensorType& space, const TensorType& type) {
+  if (type.is_scalar()) return true;
+  if (!(type.layout == space.layout)) return false;
+  if (type.shape == space.shape) return true;
+  // Slices (*) of other shapes are cut at other places.
+  for (int axis : space.layout.slice_order()) {
+    if (space.layout.slice(axis).flat) return false;
+  }
+  Shape row = space.shape;
+  if (!row.empty()) row.back() = Dim(1);
+  return type.shape == row;
+}
+
+namespace {
+
+class RowSearch {
+ public:
+  RowSearch(const Graph& graph, const NodeSet& members, const Phases& phases, int phase,
+            const TensorType& space)
+      : graph_(graph),
+        members_(members),
+        phases_(phases),
+        phase_(phase),
+        space_(space),
+        seen_(none_of(graph)) {}
+
+  // Follows what the kernel computes, up to what it loads.
+  NodeId find(NodeId id) {
+    const NodeId base = base_of(graph_, id);
+    if (seen_[base.index]) return {};
+    seen_[base.index] = true;
+    const Node& node = graph_.node(base);
+    if (node.type.is_scalar_list() && space_.is_list()) return {};  // read once a block
+    if (!computes(base)) {
+      const bool other = !node.type.is_scalar() && node.type.shape != space_.shape;
+      return other ? base : NodeId{};
+    }
+    const bool rows = std::holds_alternative<Reduce>(node.op) || works_on_rows(node.op);
+    if (rows) return base;
+    if (folds_buffer(node.op)) return {};
+    for (NodeId input : node.inputs) {
+      const NodeId found = find(input);
+      if (found.valid()) return found;
+    }
+    return {};
+  }
+
+ private:
+  bool computes(NodeId base) const {
+    if (!members_[base.index] || phases_.of[base.index] > phase_) return false;
+    const TensorType& type = graph_.node(base).type;
+    return phases_.of[base.index] == phase_ || type.is_scalar() || !is_stored_over(space_, type);
+  }
+
+  const Graph& graph_;
+  const NodeSet& members_;
+  const Phases& phases_;
+  int phase_;
+  const TensorType& space_;
+  NodeSet seen_;
+};
+
+}  // namespace
+
+NodeId row_wise_in(const Graph& graph, const NodeSet& members, const Phases& phases, int phase,
+                   const TensorType& space) {
+  RowSearch search(graph, members, phases, phase, space);
+  for (NodeId id : list_of(members)) {
+    if (phases.of[id.index] != phase) continue;
+    const NodeId found = search.find(id);
+    if (found.valid()) return found;
+  }
+  return {};
+}
+
+}  // namespace coconet

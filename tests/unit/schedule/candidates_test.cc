@@ -1,0 +1,166 @@
+// What legal_steps lists: all of the steps on one operation, and of those on several what it says.
+#include "coconet/schedule/candidates.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "coconet/base/error.h"
+#include "coconet/schedule/file.h"
+
+namespace coconet {
+namespace {
+
+const char* const kStep = R"(
+mesh world(dp, tp)
+dim N, H
+program step(g: f32[N,H] local@[dp,tp], h: f32[N] local@dp, p: f32[N,H], v: f32[N],
+             state m: f32[N,H], scalar lr: f32 = 0.1) {
+  total = all_reduce(g, +)@[dp,tp]
+  row = all_reduce(h, +)@dp
+  m2 = update(m, 0.5 * m + total)
+  size = norm(m2)
+  p2 = update(p, p - lr * m2 / size)
+  w = v + row
+  top = max(p2, [1])
+  return p2, w, top
+}
+)";
+
+Applied after(const std::string& program, const std::string& steps) {
+  return apply(parse_program(program), parse_schedule("schedule s for step {" + steps + "}"));
+}
+
+std::string without_results(Step step) {
+  step.results.clear();
+  return text_of(step);
+}
+
+std::set<std::string> listed(const Applied& applied) {
+  std::set<std::string> out;
+  for (const Step& step : legal_steps(applied)) {
+    EXPECT_NO_THROW(apply(applied, step)) << text_of(step);
+    out.insert(without_results(step));
+  }
+  return out;
+}
+
+using Arguments = std::vector<StepArgument>;
+
+// No slice, every slice of up to three dims.
+std::vector<Arguments> slices() {
+  std::vector<Arguments> out{{}, {Slice::all()}};
+  for (int first = 0; first < 3; ++first) {
+    for (int last = first; last < 3; ++last) out.push_back({Slice::range(first, last)});
+  }
+  return out;
+}
+
+// All steps of the verb on one operation that apply, found by trying.
+std::set<std::string> applying(const Applied& applied, const std::string& verb,
+                               const std::vector<Arguments>& words, bool sliced) {
+  std::set<std::string> out;
+  for (const Node& node : applied.graph.nodes()) {
+    for (const Arguments& slice : sliced ? slices() : std::vector<Arguments>{{}}) {
+      for (const Arguments& word : words) {
+        if (node.name.empty()) continue;
+        Step step{verb, {node.name}, {}, {}};
+        step.arguments.insert(step.arguments.end(), slice.begin(), slice.end());
+        step.arguments.insert(step.arguments.end(), word.begin(), word.end());
+        try {
+          apply(applied, step);
+          out.insert(text_of(step));
+        } catch (const UserError&) {
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::set<std::string> of_verb(const std::set<std::string>& steps, const std::string& verb) {
+  std::set<std::string> out;
+  for (const std::string& step : steps) {
+    if (step.starts_with(verb + "(")) out.insert(step);
+  }
+  return out;
+}
+
+TEST(LegalSteps, HasEveryStepOnOneOperation) {
+  const std::vector<Arguments> none{{}};
+  const std::string moved = "rs, ag = split(total, (*)) body, gm, gp = reorder(ag, [m2, size, p2])";
+  for (const std::string& steps :
+       {std::string(), std::string("rs, ag = split(total)"), moved, moved + " as_slice(m)"}) {
+    const Applied applied = after(kStep, steps);
+    const std::set<std::string> found = listed(applied);
+    EXPECT_EQ(of_verb(found, "split"),
+              applying(applied, "split", {{}, {"reduce_broadcast"}, {"hierarchical"}}, true));
+    EXPECT_EQ(of_verb(found, "as_slice"), applying(applied, "as_slice", none, false));
+    EXPECT_EQ(of_verb(found, "as_rooted"), applying(applied, "as_rooted", none, false));
+    EXPECT_EQ(of_verb(found, "dead"), applying(applied, "dead", none, false));
+    // With the axes named.
+    EXPECT_EQ(of_verb(found, "distribute"),
+              applying(applied, "distribute", {{"dp"}, {"tp"}, {"dp", "tp"}}, true));
+  }
+}
+
+TEST(LegalSteps, HasAVectorsRowsAndInputs) {
+  const std::set<std::string> found = listed(after(kStep, ""));
+  for (const char* step :
+       {"split(row, (0))", "split(row, reduce_broadcast)", "split(total, (1))",
+        "split(total, (0), hierarchical)", "distribute(p, (0), tp)", "distribute(v, dp)",
+        "distribute(v, (0), dp, tp)", "distribute(p2, tp)"}) {
+    EXPECT_TRUE(found.contains(step)) << step;
+  }
+}
+
+TEST(LegalSteps, MovesPartsOfWhatFollowsAGatherOrABroadcast) {
+  const std::set<std::string> gathered = listed(after(kStep, "rs, ag = split(total, (*))"));
+  for (const char* step : {"reorder(ag, [m2])", "reorder(ag, [m2, size])",
+                           "reorder(ag, [m2, size, p2])", "reorder(ag, [m2, p2])"}) {
+    // The last one is open: its path through size leaves it.
+    EXPECT_EQ(gathered.contains(step), std::string(step) != "reorder(ag, [m2, p2])") << step;
+  }
+  const std::set<std::string> rooted =
+      listed(after(kStep, "r, whole = split(row, reduce_broadcast)"));
+  EXPECT_TRUE(rooted.contains("reorder(whole, [w])"));
+}
+
+TEST(LegalSteps, MovesPastSeveralGathersTogether) {
+  const char* const two = R"(
+mesh world(tp)
+dim N
+program step(g: f32[N] local, h: f32[N] local) {
+  a = all_reduce(g, +)
+  b = all_reduce(h, +)
+  out = a * b
+  return out
+}
+)";
+  const std::string both = "ra, ga = split(a, (*)) rb, gb = split(b, (*))";
+  EXPECT_TRUE(listed(after(two, both)).contains("reorder([ga, gb], [out])"));
+}
+
+TEST(LegalSteps, FusesPairsAndOverlapsChains) {
+  const char* const chain = R"(
+mesh world(tp)
+dim N
+program step(g: f32[N] local, y: f32[N] local) {
+  a = g * y
+  total = all_reduce(a, +)
+  out = total * 2
+  return out
+}
+)";
+  const std::string moved = "rs, ag = split(total, (*)) body, gather = reorder(ag, [out])";
+  const std::set<std::string> found = listed(after(chain, moved));
+  for (const char* step :
+       {"fuse(a, rs)", "fuse(rs, out')", "fuse(out', gather)", "fuse(rs, body, gather)",
+        "overlap(a, rs)", "overlap(rs, out', gather)", "overlap(a, rs, out', gather)"}) {
+    EXPECT_TRUE(found.contains(step)) << step;
+  }
+}
+
+}  // namespace
+}  // namespace coconet
