@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "coconet/plan/verify.h"
+#include "coconet/type/list.h"
 
 namespace coconet::plan {
 namespace {
@@ -21,11 +22,16 @@ Sizes small_sizes(const Plan& plan, std::int64_t blocks) {
   static constexpr std::int64_t kSizes[] = {5, 3, 4, 2};
   Sizes sizes;
   int next = 0;
-  for (const std::string& dim : plan.graph.header().dims) sizes[dim] = kSizes[next++ % 4];
+  for (const std::string& dim : plan.graph.header().dims) {
+    sizes[dim] = kSizes[next++ % 4];
+    if (list_index(dim).empty()) continue;
+    sizes.erase(dim);
+    sizes.lists[dim] = {5, 0, 1030};
+  }
   const Shape* flat = flat_shape(plan);
   if (blocks == 0 || !flat) return sizes;
   for (const Dim& dim : *flat) {
-    if (dim.names().empty()) continue;
+    if (dim.names().empty() || !list_index(dim).empty()) continue;
     std::int64_t& size = sizes[dim.names().front()];
     while (product_of(*flat).bind(sizes) < blocks * kBlock) size += size;
     break;

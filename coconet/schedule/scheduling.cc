@@ -71,8 +71,12 @@ Scheduling::Written Scheduling::split(const StepName& all_reduce, const Slice& s
   return add("split", list_of(named(all_reduce, where_of(at)), slice), at);
 }
 
-Scheduling::Written Scheduling::split(const StepName& all_reduce, const std::string& kind, At at) {
-  return add("split", list_of(named(all_reduce, where_of(at)), kind), at);
+Scheduling::Written Scheduling::split(const StepName& all_reduce, const std::string& kind,
+                                      std::optional<Slice> slice, At at) {
+  std::vector<StepArgument> arguments = list_of(named(all_reduce, where_of(at)));
+  if (slice) arguments.emplace_back(*slice);
+  arguments.emplace_back(kind);
+  return add("split", std::move(arguments), at);
 }
 
 Scheduling::Written Scheduling::distribute(const StepName& value, std::optional<Slice> slice,

@@ -59,7 +59,8 @@ class Scheduling {
   Written split(const StepName& all_reduce, At at = At::current());
   Written split(const StepName& all_reduce, const Slice& slice, At at = At::current());
   // `kind`: rs_ag, reduce_broadcast or hierarchical.
-  Written split(const StepName& all_reduce, const std::string& kind, At at = At::current());
+  Written split(const StepName& all_reduce, const std::string& kind,
+                std::optional<Slice> slice = std::nullopt, At at = At::current());
   // `axis` by its name; "" where the value is replicated on one alone.
   Written distribute(const StepName& value, std::optional<Slice> slice = std::nullopt,
                      const std::string& axis = "", At at = At::current());

@@ -238,8 +238,9 @@ void KernelPrinter::print_fold(Id id, const std::string& indent) {
   }
   for (int b : buffers) {
     const std::string name = names_of({b}), type = storage({b});
+    const bool indexed = element && !plan_.buffers[b].type.is_scalar();
     line(indent, "  const " + type + "* " + name + " = pointer<" + type + ">(call, buffer::" +
-                     name + ", peer)" + (element ? " + " + name + "_i" : "") + ";");
+                     name + ", peer)" + (indexed ? " + " + name + "_i" : "") + ";");
   }
   line(indent, "  return [=]([[maybe_unused]] std::int64_t i) {");
   in_fold_ = true;

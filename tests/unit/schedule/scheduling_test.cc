@@ -77,6 +77,26 @@ TEST(Scheduling, TensorsOfTheProgramSurviveSteps) {
   EXPECT_EQ(s.graph().groups().size(), 1u);
 }
 
+TEST(Scheduling, NamesSlicesKindsAndAxes) {
+  Program p("two", Mesh{"world", {"dp", "tp"}});
+  const Dim N = p.dim("N");
+  const Tensor g = p.input("g", f32, {N}, local().on("dp", "tp"));
+  const Tensor total = p.let("total", all_reduce(g, Fold::sum, on("dp", "tp")));
+  const Tensor x = p.input("x", f32, {N});
+  p.returns({p.let("out", total * x)});
+  Scheduling s("s", p.graph());
+  s.split(total, "hierarchical", Slice::dim(0)).as("rs", "ar", "ag");
+  s.distribute(x, Slice::all(), "dp");
+  s.distribute(total, std::nullopt, "tp");
+  EXPECT_EQ(text_of(s.schedule()),
+            "schedule s for two {\n"
+            "  rs, ar, ag = split(total, (0), hierarchical)\n"
+            "  distribute(x, (*), dp)\n"
+            "  distribute(total, tp)\n"
+            "}\n");
+  EXPECT_EQ(apply(p.graph(), s.schedule()).graph, s.graph());
+}
+
 TEST(Scheduling, RefusesAtThePlaceOfTheCallAndStaysAsItWas) {
   Tail t;
   Scheduling s("s", t.p.graph());
