@@ -108,11 +108,6 @@ void verify_groups(const Graph& graph) {
   }
 }
 
-// Only stands for parts of its operand.
-bool is_view(const Op& op) {
-  return std::holds_alternative<Shard>(op) || std::holds_alternative<RootOf>(op);
-}
-
 // Whether a node behind `place` reads the storage, itself or through views.
 bool read_after(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, NodeId storage,
                 int place) {

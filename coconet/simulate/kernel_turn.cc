@@ -92,10 +92,7 @@ void KernelTurn::store_values(Level from, Level to) {
   for (const plan::Store& store : kernel_.stores) {
     const Level level = statement(store.value.index).level;
     if (level < from || level > to || !performs(store)) continue;
-    std::vector<int> owners = {rank_};
-    if (store.all) owners = bound_.mesh.group(rank_, *store.all);
-    if (store.to) owners = plan::receivers(bound_, *store.to, rank_);
-    for (int owner : owners) {
+    for (int owner : plan::written_by(bound_, store, rank_)) {
       const bool zeros = store.to && owner == rank_ && !receives(*store.to);
       for (std::size_t i = 0; i < count_of(level); ++i) {
         ScalarValue stored = value(store.value, i);
