@@ -173,9 +173,10 @@ TEST(Overlap, WhatNeedsAllRowsRunsAfterTheGroup) {
   }
 }
 
-TEST(Overlap, AFlatSliceHasNoRowsToOverlapBy) {
+TEST(Overlap, AFlatSliceIsCutByItsBlocks) {
   const Plan plan = plan_of(kWhole, "rs, ag = split(total, (*)) overlap(rs, ag)");
-  EXPECT_TRUE(plan.overlaps.empty());
+  ASSERT_EQ(plan.overlaps.size(), 1u);
+  EXPECT_TRUE(plan.overlaps[0].slice.flat);
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST(ExpressionText, EveryFunction) {
                            "dropout(x, a, site=3)",
                            "dropout(x, 0.1, site=0)",
                            "matmul(w, v)",
-                           "matmul(w, v, out=f64)",
+                           "matmul(w, v, out=bf16)",
                            "sum(x)",
                            "sum(w, [0])",
                            "sum(w, [0,1])",
@@ -133,7 +133,7 @@ TEST(ExpressionText, ProductsRowsAndMovement) {
        {"matmul(w, w, tb=true)", "softmax(w)", "softmax(w, [1])", "transpose(w, [1,0])",
         "reshape(w, [M*N])", "reshape(w, [N,1,M])", "narrow(w, 1, 0, M)", "narrow(w, 0, 2, 3*M)",
         "concat(w, w + 1.0, 0)", "concat(x, y, x * y, 0)",
-        "concat(w, reshape(w, [N,M]), 1, size=2*M)", "matmul(w, w, ta=true, out=f64)"}) {
+        "concat(w, reshape(w, [N,M]), 1, size=2*M)", "matmul(w, w, ta=true, out=bf16)"}) {
     expect_same(text);
   }
 }

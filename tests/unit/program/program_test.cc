@@ -91,7 +91,7 @@ TEST(Program, EveryFunction) {
   p.let("a", abs(sqrt(rsqrt(exp(log(tanh(erf(relu(gelu(silu(sigmoid(x))))))))))));
   p.let("b", pow(min(x, 1), max(x, x)));
   p.let("c", cast(dropout(x, 0.1, 7), T));
-  p.let("d", matmul(x, w, f64));
+  p.let("d", matmul(x, w, bf16));
   p.let("e", sum(x, over(1)) + max(x, over(0, 1)) + min(x, over(0)) + prod(x, over(1, 0)));
   p.let("f", sum(x) + max(x) + mean(x, over(1)) + norm(x));
   p.let("h", layer_norm(x, g, g, 1e-5));
@@ -107,7 +107,7 @@ TEST(Program, EveryFunction) {
         a = abs(sqrt(rsqrt(exp(log(tanh(erf(relu(gelu(silu(sigmoid(x)))))))))))
         b = pow(min(x, 1), max(x, x))
         c = cast(dropout(x, 0.1, site=7), T)
-        d = matmul(x, w, out=f64)
+        d = matmul(x, w, out=bf16)
         e = sum(x, [1]) + max(x, [0,1]) + min(x, [0]) + prod(x, [0,1])
         f = sum(x) + max(x) + mean(x, [1]) + norm(x)
         h = layer_norm(x, g, g, 1e-5)
