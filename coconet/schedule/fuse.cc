@@ -263,23 +263,21 @@ class Members {
     }
     // What a view shows is stored whole before it is copied.
     const NodeId base = base_of(graph_, value);
-    if (inside(base) && !is_stored_over(space.type(), graph_.node(base).type) && !ends(base)) {
+    const TensorType& whole = graph_.node(base).type;
+    if (inside(base) && !ends(base) && !space.is_of_members(whole) &&
+        !is_stored_over(space.type(), whole)) {
       return other_space(base, space);
     }
     const TensorType& type = graph_.node(value).type;
-    if (ends(value) || space.is_same(type) || space.is_of_members(type)) {
-      return std::nullopt;
-    }
+    if (ends(value) || space.is_same(type) || space.is_of_members(type)) return std::nullopt;
     return other_space(value, space);
   }
 
   std::optional<Refusal> refuse_operation(NodeId id, const Space& space) const {
     const Node& node = graph_.node(id);
     if (std::holds_alternative<Matmul>(node.op)) {
-      return Refusal{quoted(graph_, id) +
-                         " is a matmul, a launch of its own; overlap it with the "
-                         "group instead",
-                     id};
+      const std::string found = quoted(graph_, id) + " is a matmul, a launch of its own; ";
+      return Refusal{found + "overlap it with the group instead", id};
     }
     if (is_movement(node.op)) {
       return Refusal{quoted(graph_, id) + " is a " + std::string(name_of(node.op)) +

@@ -64,10 +64,11 @@ program step(g: f32[N,H] local@dp sliced(1)@tp, state m: f32[N,H] sliced(1)@tp s
   expect_verified(text, "--mesh dp=2,tp=3 --dim N=70,H=45");
   expect_verified(text, "--mesh dp=3,tp=2 --dim N=3,H=1");
   expect_verified(text, "--mesh dp=2,tp=2 --dim N=0,H=5");
+}
 
-  // A scalar that is each rank's own, inside what is read of each peer; chunks of blocks.
-  TEST(CliProgram, FoldsTakeScalarsOfEachPeerAndSlicesOfAnyKindOverlap) {
-    const char* const program = R"(
+// A scalar that is each rank's own, inside what is read of each peer; chunks of blocks.
+TEST(CliProgram, FoldsTakeScalarsOfEachPeerAndSlicesOfAnyKindOverlap) {
+  const char* const program = R"(
 mesh world(tp)
 dim N, H
 program p(g: f32[N,H] local, b: f32[H], c: f32[] local) {
@@ -93,14 +94,14 @@ schedule prologue for p {
   fuse(y, rs)
 }
 )";
-    for (const char* schedule : {"flat --chunks 3", "columns", "prologue"}) {
-      expect_verified(program, "--ranks 3 --dim N=1500,H=5 --schedule " + std::string(schedule));
-    }
+  for (const char* schedule : {"flat --chunks 3", "columns", "prologue"}) {
+    expect_verified(program, "--ranks 3 --dim N=1500,H=5 --schedule " + std::string(schedule));
   }
+}
 
-  // What one operand holds a part of and the other all: of K, and of the batches.
-  TEST(CliProgram, AMatmulTakesThePartThatBothOperandsHold) {
-    expect_verified(R"(
+// What one operand holds a part of and the other all: of K, and of the batches.
+TEST(CliProgram, AMatmulTakesThePartThatBothOperandsHold) {
+  expect_verified(R"(
 mesh world(tp)
 dim A, B, H
 program products(x: f32[B,H], xk: f32[B,H] sliced(1), w: f32[H,H], wk: f32[H,H] sliced(0),
@@ -115,14 +116,14 @@ program products(x: f32[B,H], xk: f32[B,H] sliced(1), w: f32[H,H], wk: f32[H,H] 
   return right, left, batched, first, second, both
 }
 )",
-                    "--ranks 3 --dim A=4,B=5,H=7");
-  }
+                  "--ranks 3 --dim A=4,B=5,H=7");
+}
 
-  // Chunks of rows of a product whose first operand is transposed, and of one with batches.
-  // Tensor-parallel attention heads: a dim that is a product is parted by heads, which stay sliced.
-  // Pieces that are no whole blocks of the tensor, of rows and of columns.
-  TEST(CliProgram, TensorWideReductionsOfAnySlice) {
-    expect_verified(R"(
+// Chunks of rows of a product whose first operand is transposed, and of one with batches.
+// Tensor-parallel attention heads: a dim that is a product is parted by heads, which stay sliced.
+// Pieces that are no whole blocks of the tensor, of rows and of columns.
+TEST(CliProgram, TensorWideReductionsOfAnySlice) {
+  expect_verified(R"(
 mesh world(dp)
 dim A, N
 program folds(x: f32[N] sliced(0), y: f32[A,N] sliced(1), z: f32[A,N] sliced(0..1),
@@ -135,11 +136,11 @@ program folds(x: f32[N] sliced(0), y: f32[A,N] sliced(1), z: f32[A,N] sliced(0..
   return a, b, c, d, e
 }
 )",
-                    "--ranks 3 --dim A=5,N=1500");
-  }
+                  "--ranks 3 --dim A=5,N=1500");
+}
 
-  TEST(CliProgram, ReductionsOfEveryDimAndPlacement) {
-    expect_verified(R"(
+TEST(CliProgram, ReductionsOfEveryDimAndPlacement) {
+  expect_verified(R"(
 mesh world(dp)
 dim N, M, K
 program it(x: f16[N,M,K], y: f32[N,M,K] sliced(0), z: f32[N,M] sliced(1), i: i32[N,M] sliced(0..1),
@@ -151,11 +152,11 @@ program it(x: f16[N,M,K], y: f32[N,M,K] sliced(0), z: f32[N,M] sliced(1), i: i32
   return a, b, d, e, g, h, k, m, o, p
 }
 )",
-                    "--ranks 3 --dim N=7,M=41,K=5");
-  }
+                  "--ranks 3 --dim N=7,M=41,K=5");
+}
 
-  TEST(CliProgram, IntegersBoolsAndEveryFold) {
-    expect_verified(R"(
+TEST(CliProgram, IntegersBoolsAndEveryFold) {
+  expect_verified(R"(
 mesh world(dp)
 dim N
 program it(x: i32[N] local, y: i64[N], b: bool[N], f: f32[N], h: f16[N] local) {
@@ -166,11 +167,11 @@ program it(x: i32[N] local, y: i64[N], b: bool[N], f: f32[N], h: f16[N] local) {
   return a, c, d, e, g, k, l, m, n, o, p, q, r
 }
 )",
-                    "--ranks 3 --dim N=17");
-  }
+                  "--ranks 3 --dim N=17");
+}
 
-  TEST(CliProgram, StorageReadBeforeAndAfterItsUpdate) {
-    expect_verified(R"(
+TEST(CliProgram, StorageReadBeforeAndAfterItsUpdate) {
+  expect_verified(R"(
 mesh world(dp)
 dim N, M
 program it(state m: f32[N], state a: f32[N], p: f32[N], x: f32[N], unused: f32[M], scalar k: f32) {
@@ -182,11 +183,11 @@ program it(state m: f32[N], state a: f32[N], p: f32[N], x: f32[N], unused: f32[M
   return old, m, y
 }
 )",
-                    "--ranks 3 --dim N=1500,M=3 --scalar k=1");
-  }
+                  "--ranks 3 --dim N=1500,M=3 --scalar k=1");
+}
 
-  TEST(CliProgram, AxesOfAMesh) {
-    expect_verified(R"(
+TEST(CliProgram, AxesOfAMesh) {
+  expect_verified(R"(
 mesh world(dp, tp)
 dim N
 program it(x: f32[N] partial(+)@[dp,tp], y: f16[N] local@dp, c: f32[N] sliced(0)@[dp,tp],
@@ -202,12 +203,12 @@ program it(x: f32[N] partial(+)@[dp,tp], y: f16[N] local@dp, c: f32[N] sliced(0)
   return a, d, e, f, s, u
 }
 )",
-                    "--mesh dp=3,tp=2 --dim N=4133");
-  }
+                  "--mesh dp=3,tp=2 --dim N=4133");
+}
 
-  // A later axis cuts what an earlier one left of several dims.
-  TEST(CliProgram, SlicesOfDimsThatAreCutAlready) {
-    expect_verified(R"(
+// A later axis cuts what an earlier one left of several dims.
+TEST(CliProgram, SlicesOfDimsThatAreCutAlready) {
+  expect_verified(R"(
 mesh world(dp, tp)
 dim N, H
 program it(x: f32[N,H] sliced(1)@tp sliced(*)@dp, y: f32[N,H] sliced(0)@dp sliced(0..1)@tp,
@@ -222,12 +223,12 @@ program it(x: f32[N,H] sliced(1)@tp sliced(*)@dp, y: f32[N,H] sliced(0)@dp slice
   return a, c, d, e, f, g, h
 }
 )",
-                    "--mesh dp=2,tp=3 --dim N=70,H=90");
-  }
+                  "--mesh dp=2,tp=3 --dim N=70,H=90");
+}
 
-  // Data by tensor parallel, nested slices of one dim, and collectives over both axes.
-  TEST(CliProgram, SchedulesOnTwoAxes) {
-    const std::string program = R"(
+// Data by tensor parallel, nested slices of one dim, and collectives over both axes.
+TEST(CliProgram, SchedulesOnTwoAxes) {
+  const std::string program = R"(
 mesh world(dp, tp)
 dim N, H
 dtype T = f16
@@ -258,37 +259,37 @@ schedule sharded for it {
   overlap(layer, ar3)
 }
 )";
-    for (const char* mesh : {"dp=2,tp=2", "dp=3,tp=2", "dp=1,tp=4"}) {
-      expect_verified(program, "--dim N=13,H=190 --schedule sharded --mesh " + std::string(mesh));
+  for (const char* mesh : {"dp=2,tp=2", "dp=3,tp=2", "dp=1,tp=4"}) {
+    expect_verified(program, "--dim N=13,H=190 --schedule sharded --mesh " + std::string(mesh));
+  }
+}
+
+// Another order of adding floating numbers: judged by each operation's bound, not by the bits.
+TEST(CliProgram, AHierarchicalSplitReassociates) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("it.coco");
+  for (const char* dtype : {"f32", "f16", "i32"}) {
+    test::write_text(file, "mesh world(dp, tp)\ndim N\nprogram it(x: " + std::string(dtype) +
+                               "[N] partial(+)@[dp,tp]) { total = all_reduce(x, +)@[dp,tp] out = "
+                               "total + total return out }\nschedule s for it { rs, ar, ag = "
+                               "split(total, hierarchical) body, gather = reorder(ag, [out]) "
+                               "fuse(body, gather) }");
+    const bool exact = std::string(dtype) == "i32";
+    const ToolResult check = run_tool("check " + file);
+    EXPECT_THAT(check.out, HasSubstr(exact ? "exact" : "reassociates"));
+    for (const char* mesh : {"dp=2,tp=2", "dp=3,tp=2", "dp=2,tp=3"}) {
+      const ToolResult result =
+          run_tool("run " + file + " --verify --dim N=2500 --schedule s " + "--mesh " + mesh);
+      EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+      EXPECT_THAT(result.out, HasSubstr("within bound: yes")) << dtype;
+      const char* equal = exact ? "bit-equal to unscheduled: yes" : "the schedule reassociates";
+      EXPECT_THAT(result.out, HasSubstr(equal));
     }
   }
+}
 
-  // Another order of adding floating numbers: judged by each operation's bound, not by the bits.
-  TEST(CliProgram, AHierarchicalSplitReassociates) {
-    const TemporaryFolder folder;
-    const std::string file = folder.path("it.coco");
-    for (const char* dtype : {"f32", "f16", "i32"}) {
-      test::write_text(file, "mesh world(dp, tp)\ndim N\nprogram it(x: " + std::string(dtype) +
-                                 "[N] partial(+)@[dp,tp]) { total = all_reduce(x, +)@[dp,tp] out = "
-                                 "total + total return out }\nschedule s for it { rs, ar, ag = "
-                                 "split(total, hierarchical) body, gather = reorder(ag, [out]) "
-                                 "fuse(body, gather) }");
-      const bool exact = std::string(dtype) == "i32";
-      const ToolResult check = run_tool("check " + file);
-      EXPECT_THAT(check.out, HasSubstr(exact ? "exact" : "reassociates"));
-      for (const char* mesh : {"dp=2,tp=2", "dp=3,tp=2", "dp=2,tp=3"}) {
-        const ToolResult result =
-            run_tool("run " + file + " --verify --dim N=2500 --schedule s " + "--mesh " + mesh);
-        EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
-        EXPECT_THAT(result.out, HasSubstr("within bound: yes")) << dtype;
-        const char* equal = exact ? "bit-equal to unscheduled: yes" : "the schedule reassociates";
-        EXPECT_THAT(result.out, HasSubstr(equal));
-      }
-    }
-  }
-
-  TEST(CliProgram, ShiftsAlongAnAxis) {
-    const std::string program = R"(
+TEST(CliProgram, ShiftsAlongAnAxis) {
+  const std::string program = R"(
 mesh world(pp, tp)
 dim B, N
 dtype T = f32
@@ -305,12 +306,12 @@ program it(x: T[B,N], y: T[B,N] local@pp partial(+)@tp, s: T[N] local@pp sliced(
 }
 schedule s for it { fuse(a) }
 )";
-    expect_verified(program, "--mesh pp=3,tp=2 --dim B=5,N=2051");
-    expect_verified(program, "--mesh pp=2,tp=3 --dim B=1,N=0 --dtype T=bf16 --schedule s");
-  }
+  expect_verified(program, "--mesh pp=3,tp=2 --dim B=5,N=2051");
+  expect_verified(program, "--mesh pp=2,tp=3 --dim B=1,N=0 --dtype T=bf16 --schedule s");
+}
 
-  TEST(CliProgram, ExchangesOfEverySlice) {
-    const std::string program = R"(
+TEST(CliProgram, ExchangesOfEverySlice) {
+  const std::string program = R"(
 mesh world(dp, tp)
 dim A, B, N
 dtype T = f32
@@ -330,37 +331,37 @@ program it(x: T[A,B,N] sliced(0)@tp, y: T[A,B,N] sliced(*)@tp,
 }
 schedule s for it { fuse(a) }
 )";
-    expect_verified(program, "--mesh dp=3,tp=2 --dim A=7,B=3,N=130");
-    expect_verified(program, "--mesh dp=1,tp=5 --dim A=2,B=1,N=0 --dtype T=f16");
-    expect_verified(program, "--mesh dp=2,tp=4 --dim A=3,B=1,N=2 --dtype T=bf16 --schedule s");
-  }
+  expect_verified(program, "--mesh dp=3,tp=2 --dim A=7,B=3,N=130");
+  expect_verified(program, "--mesh dp=1,tp=5 --dim A=2,B=1,N=0 --dtype T=f16");
+  expect_verified(program, "--mesh dp=2,tp=4 --dim A=3,B=1,N=2 --dtype T=bf16 --schedule s");
+}
 
-  TEST(CliProgram, ExpertsUnderEverySchedule) {
-    for (const char* schedule : {"", "--schedule fused", "--schedule overlapped --chunks 3"}) {
-      for (const char* ranks : {"1", "3", "4"}) {
-        const ToolResult result =
-            run_tool("run examples/moe.coco --verify --ranks " + std::string(ranks) +
-                     " --dim E=8,C=37,H=5,F=9 " + schedule);
-        EXPECT_EQ(result.exit_code, 0) << result.err;
-        EXPECT_THAT(result.out, HasSubstr("bit-equal to unscheduled: yes")) << schedule << ranks;
-      }
+TEST(CliProgram, ExpertsUnderEverySchedule) {
+  for (const char* schedule : {"", "--schedule fused", "--schedule overlapped --chunks 3"}) {
+    for (const char* ranks : {"1", "3", "4"}) {
+      const ToolResult result =
+          run_tool("run examples/moe.coco --verify --ranks " + std::string(ranks) +
+                   " --dim E=8,C=37,H=5,F=9 " + schedule);
+      EXPECT_EQ(result.exit_code, 0) << result.err;
+      EXPECT_THAT(result.out, HasSubstr("bit-equal to unscheduled: yes")) << schedule << ranks;
     }
   }
+}
 
-  TEST(CliProgram, APipelineUnderEverySchedule) {
-    for (const char* schedule : {"sliced", "scattered", "fused", "overlapped --chunks 3"}) {
-      for (const char* mesh : {"pp=2,tp=2", "pp=3,tp=2"}) {
-        const ToolResult result =
-            run_tool("run examples/pipeline.coco --verify --mesh " + std::string(mesh) +
-                     " --dim B=3,S=5,H=70 --schedule " + schedule);
-        EXPECT_EQ(result.exit_code, 0) << result.err;
-        EXPECT_THAT(result.out, HasSubstr("bit-equal to unscheduled: yes")) << schedule << mesh;
-      }
+TEST(CliProgram, APipelineUnderEverySchedule) {
+  for (const char* schedule : {"sliced", "scattered", "fused", "overlapped --chunks 3"}) {
+    for (const char* mesh : {"pp=2,tp=2", "pp=3,tp=2"}) {
+      const ToolResult result =
+          run_tool("run examples/pipeline.coco --verify --mesh " + std::string(mesh) +
+                   " --dim B=3,S=5,H=70 --schedule " + schedule);
+      EXPECT_EQ(result.exit_code, 0) << result.err;
+      EXPECT_THAT(result.out, HasSubstr("bit-equal to unscheduled: yes")) << schedule << mesh;
     }
   }
+}
 
-  TEST(CliProgram, ALongOneFusedAndOverlapped) {
-    expect_verified(R"(
+TEST(CliProgram, ALongOneFusedAndOverlapped) {
+  expect_verified(R"(
 mesh world(tp)
 dim B, S, H, K
 dtype T = f16
@@ -384,8 +385,8 @@ schedule s for it {
   overlap(l, t, kernel)
 }
 )",
-                    "--ranks 3 --dim B=2,S=5,H=7,K=33 --schedule s");
-  }
+                  "--ranks 3 --dim B=2,S=5,H=7,K=33 --schedule s");
+}
 
 }  // namespace
 }  // namespace coconet::tests
