@@ -7,6 +7,12 @@
 
 namespace coconet::cli {
 
+CLI::Option* add_name_option(CLI::App& app, const char* option, std::string& to, const char* help) {
+  return app.add_option(option, to, help)->check([](const std::string& text) {
+    return text.empty() ? "it is empty; leave it out, or give a name" : "";
+  });
+}
+
 void add_file_options(CLI::App& app, FileArguments& arguments) {
   app.add_option("file", arguments.file, "the .coco file")->required();
   app.add_option("--program", arguments.program, "which program of the file");
@@ -20,8 +26,8 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
   const auto list = [&](const char* name, std::vector<std::string>& to, const char* help) {
     app.add_option(name, to, help)->delimiter(',')->allow_extra_args(false);
   };
-  app.add_option("--schedule", arguments.file.schedule,
-                 "a schedule of the file; none: unscheduled");
+  add_name_option(app, "--schedule", arguments.file.schedule,
+                  "a schedule of the file; none: unscheduled");
   app.add_option("--ranks", arguments.ranks, "how many ranks, on a mesh of one axis");
   list("--mesh", arguments.mesh, "the size of each axis, as pp=2,tp=2");
   list("--dim", arguments.dims, "sizes of dims, as B=8,S=128; of a list's, N_i=5,1027");
@@ -30,7 +36,8 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
                  "FILE.safetensors: every input of a name in it; or x=FILE.npy, "
                  "x=FILE.safetensors:NAME[0:2]")
       ->allow_extra_args(false);
-  app.add_option("--out", arguments.out, "a folder for each output and state, as a global tensor");
+  add_name_option(app, "--out", arguments.out,
+                  "a folder for each output and state, as a global tensor");
   app.add_option("--want", arguments.wants,
                  "out=FILE[:NAME]: the value an output or state must have")
       ->allow_extra_args(false);
@@ -39,7 +46,10 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
                  "one for all")
       ->allow_extra_args(false);
   app.add_option("--chunks", arguments.chunks, "chunks of each overlapped group")->delimiter(',');
-  app.add_option("--seed", arguments.seed, "of dropout and of inputs that are not given");
+  app.add_option("--seed", arguments.seed, "of dropout and of inputs that are not given")
+      ->check([](const std::string& text) {
+        return text.starts_with('-') ? "must be a whole number from 0; found '" + text + "'" : "";
+      });
   app.add_option("--repeat", arguments.repeat, "calls to time, each from the same inputs");
   app.add_option("--timeout", arguments.timeout, "seconds to wait for a living rank");
   app.add_flag("--verify", arguments.verify,

@@ -8,10 +8,13 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace coconet::cli {
 
+// An option that may not be empty, as an unset variable of a shell is.
+CLI::Option* add_name_option(CLI::App& app, const char* option, std::string& to, const char* help);
 // The file, and which program and schedule of it.
 struct FileArguments {
   std::string file;

@@ -72,7 +72,8 @@ void add_explain(CLI::App& app, Command& chosen) {
       "explain", "why a step applies or not; without --step, legal ones worth a try");
   auto arguments = std::make_shared<ExplainArguments>();
   add_file_options(*command, arguments->file);
-  command->add_option("--schedule", arguments->file.schedule, "after the steps of this schedule");
+  add_name_option(*command, "--schedule", arguments->file.schedule,
+                  "after the steps of this schedule");
   command->add_option("--after", arguments->after, "only its first K steps");
   command->add_option("--step", arguments->step,
                       "the step to explain; the exit code is 1 if it does not apply");

@@ -33,7 +33,7 @@ void add_show(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("show", "print the graph, plan or generated source");
   auto arguments = std::make_shared<ShowArguments>();
   add_file_options(*command, arguments->file);
-  command->add_option("--schedule", arguments->file.schedule, "a schedule of the file");
+  add_name_option(*command, "--schedule", arguments->file.schedule, "a schedule of the file");
   command->add_option("--as", arguments->as, "graph, plan, cpp or dot")
       ->check(CLI::IsMember({"graph", "plan", "cpp", "dot"}));
   command->callback([arguments, &chosen] {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 
 #include "coconet/base/nearest.h"
 #include "coconet/program/parser.h"
@@ -154,15 +153,17 @@ File parse_file(std::string_view text, const std::string& file_name, const ReadO
 
 File read_file(const std::string& path, std::string* text) {
   std::ifstream stream(path, std::ios::binary);
-  std::ostringstream content;
-  if (stream) content << stream.rdbuf();
-  if (!stream || !content) {
+  std::string content(kLargestFile + 1,
+                      '\0');  // one more than is legal, of files without an end too
+  stream.read(content.data(), static_cast<std::streamsize>(content.size()));
+  if (!stream.is_open() || stream.bad()) {
     throw UserError(ErrorKind::data, "cannot read the file " + path +
                                          "; give the path of a `.coco` file that can be read");
   }
+  content.resize(static_cast<std::size_t>(stream.gcount()));
   std::string local;
   std::string& read = text ? *text : local;
-  read = std::move(content).str();
+  read = std::move(content);
   return parse_file(read, path);
 }
 

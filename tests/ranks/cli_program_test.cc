@@ -45,6 +45,24 @@ program int(double: auto[class,EOF] sliced(0), struct: f32[EOF], NULL: f32[N',Ca
                   "--ranks 3 --dim class=5,EOF=3,tick=7,Call=4,N'=6");
 }
 
+// Values beside the words that generated code makes of them and of their buffers.
+TEST(CliProgram, NamesOfValuesMayBeAnyWords) {
+  expect_verified(R"(
+mesh world(tp)
+dim N
+program p(x: f32[N] sliced(0), y_i: f32[N] sliced(0)) {
+  A_B = x + 1.0
+  NULL = A_B * y_i
+  x_i = NULL + A_B
+  A_B_i = x_i * 2
+  to_y = A_B_i - NULL
+  y = to_y * x
+  return A_B, NULL, x_i, A_B_i, y
+}
+)",
+                  "--ranks 2 --dim N=5");
+}
+
 // Data x tensor parallel, with the momentum cut by (*) within the columns that tp cuts.
 TEST(CliProgram, ReductionsOfAFlatSliceWithinOthers) {
   const std::string text = R"(

@@ -32,6 +32,9 @@ TEST(CliUsage, WhatIsNoCommandOrOption) {
   expect_error(kAttention + "--ranks", 2, {"--ranks"});
   expect_error(kAttention + "--repeat x", 2, {"--repeat"});
   expect_error(kAttention + "more", 2, {"more"});
+  expect_error(kAttention + "--seed -1", 2, {"--seed", "from 0", "-1"});
+  expect_error(kAttention + "--schedule=", 2, {"--schedule"});
+  expect_error(kAttention + "--out=", 2, {"--out"});
   expect_error("show examples/attention.coco --as nothing", 2, {"--as"});
 }
 

@@ -80,13 +80,12 @@ std::string KernelPrinter::wanted_name(Id id) const {
 void KernelPrinter::choose_names() {
   Names names;
   for (const auto& [buffer, name] : buffer_names_) {
-    names.fresh("at_" + name);
-    names.fresh("to_" + name);
-    names.fresh("held_" + name);
+    for (const char* prefix : {"at_", "to_", "held_"}) names.take(prefix + name);
+    names.take(name + "_i");
     // A scalar's name is free for its value, unless the kernel stores it.
     bool pointed = !plan_.buffers[buffer].type.is_scalar();
     for (const Store& store : kernel_.stores) pointed = pointed || store.buffer.index == buffer;
-    if (pointed) names.fresh(name);
+    if (pointed) names.take(name);
   }
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
     name_.push_back(has_line(id) ? names.fresh(wanted_name(id)) : "");

@@ -12,6 +12,8 @@ class Names {
  public:
   explicit Names(std::set<std::string> taken = {});
   std::string fresh(const std::string& wanted);
+  // Never to be given: an identifier as it stands, made elsewhere.
+  void take(const std::string& name) { taken_.insert(name); }
 
  private:
   std::set<std::string> taken_;

@@ -119,5 +119,16 @@ TEST(File, NewlinesCarryNoMeaning) {
   EXPECT_EQ(parse_file("\xEF\xBB\xBF" + crlf).programs.size(), 2u);
 }
 
+TEST(File, OnDiskMayBeEmptyAndMustEnd) {
+  const test::TemporaryFolder folder;
+  test::write_text(folder.path("empty.coco"), "");
+  EXPECT_TRUE(read_file(folder.path("empty.coco")).programs.empty());
+  EXPECT_NE(test::user_error_of([] { read_file("/dev/zero"); }).find("16 MiB"), std::string::npos);
+  for (const std::string& path : {folder.path(""), folder.path("none.coco")}) {
+    EXPECT_NE(test::user_error_of([&] { read_file(path); }).find("cannot read the file"),
+              std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace coconet
