@@ -1,6 +1,9 @@
 #include "coconet/graph/requirement.h"
 
 #include <algorithm>
+#include <set>
+
+#include "coconet/type/list.h"
 
 namespace coconet {
 namespace {
@@ -200,12 +203,41 @@ Dim spelled_out(Requirements requirements, const Dim& dim) {
   return out;
 }
 
+namespace {
+
+// The sizes as each member has them, of every list whose dims the condition has; `sizes` alone if
+// there is none.
+std::vector<Sizes> sizes_of_members(const SizeExpr& condition, const Sizes& sizes) {
+  std::set<std::string> indices;
+  for (const std::string& name : dims_in(condition)) {
+    if (sizes.lists.contains(name)) indices.insert(list_index(name));
+  }
+  std::vector<Sizes> out = {sizes};
+  for (const std::string& index : indices) {
+    std::vector<Sizes> next;
+    for (const Sizes& before : out) {
+      for (std::int64_t k = 0; k < sizes.members(index); ++k) {
+        next.push_back(before);
+        for (const auto& [name, list] : sizes.lists) {
+          if (list_index(name) == index) next.back()[name] = list[k];
+        }
+      }
+    }
+    out = std::move(next);
+  }
+  return out;
+}
+
+}  // namespace
+
 void check_requirements(Requirements requirements, const Mesh& mesh, const Sizes& sizes,
                         const MeshSizes& ranks) {
   for (const Requirement& requirement : requirements) {
-    for (const std::string& name : dims_in(requirement.condition)) Dim::named(name).bind(sizes);
-    const Evaluation evaluation(requirement, mesh, sizes, ranks);
-    if (!evaluation.holds()) evaluation.fail("which does not hold here");
+    for (const Sizes& own : sizes_of_members(requirement.condition, sizes)) {
+      for (const std::string& name : dims_in(requirement.condition)) Dim::named(name).bind(own);
+      const Evaluation evaluation(requirement, mesh, own, ranks);
+      if (!evaluation.holds()) evaluation.fail("which does not hold here");
+    }
   }
 }
 

@@ -43,7 +43,7 @@ bool is_divided(Requirements requirements, const Dim& dim, const AxisList& axes)
 // `dim` with every name for which a requirement gives a product (`H == nh * hd`) replaced by that.
 Dim spelled_out(Requirements requirements, const Dim& dim);
 
-// UserError(data) unless the sizes meet every requirement: names the requirement and the values.
+// UserError(data) unless the sizes, of each member of lists, meet every requirement: which, values.
 void check_requirements(Requirements requirements, const Mesh& mesh, const Sizes& sizes,
                         const MeshSizes& ranks);
 

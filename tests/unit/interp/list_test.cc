@@ -8,6 +8,7 @@
 #include "coconet/interp/interpreter.h"
 #include "coconet/interp/scalar.h"
 #include "coconet/schedule/file.h"
+#include "tests/refusal.h"
 
 namespace coconet::interp {
 namespace {
@@ -114,6 +115,22 @@ TEST(List, AcrossFoldsInListOrder) {
   const Result result = run(graph, execute::distribute(graph, given, setting), setting);
   EXPECT_EQ(load(DTypeKind::f32, result.outputs.at("y")[1].data(), 0).f32, 0.0f);
   EXPECT_EQ(load(DTypeKind::f32, result.outputs.at("m")[1].data(), 0).f32, 1e8f);
+}
+
+TEST(List, RequirementsAreOfEachMember) {
+  const Graph graph = parse_program(
+      "mesh world(dp)\ndim N_i, M_j\nrequire N_i <= 4*size(dp) and N_i != M_j\n"
+      "program p(g: f32[N_i] list, h: f32[M_j] list) {\n  y = norm(g)\n  z = norm(h)\n"
+      "  return y, z\n}\n");
+  const auto bound = [&](std::vector<std::int64_t> n, std::vector<std::int64_t> m) {
+    Setting setting = setting_of(std::move(n), 2);
+    setting.sizes.lists["M_j"] = std::move(m);
+    run(graph, execute::distribute(graph, draw(graph, setting), setting), setting);
+  };
+  bound({8, 0, 3}, {1, 2});
+  bound({}, {7});
+  fixture::expect_refused([&] { bound({8, 9, 3}, {1}); }, {"the program requires N_i", "N_i = 9"});
+  fixture::expect_refused([&] { bound({3, 2}, {1, 2}); }, {"does not hold", "M_j = 2"});
 }
 
 // What stands behind a member in its last block reaches nothing.
