@@ -183,11 +183,11 @@ class Members {
     const std::string reader = read_outside(id);
     if (!reader.empty()) {
       return Refusal{reader + " reads " + quoted(graph_, id) +
-                         " outside the group, where it is "
-                         "never stored; leave " +
+                         " outside the group, where it is never stored; leave " +
                          quoted(graph_, id) + " out",
                      id};
     }
+    if (space.masks_otherwise(node)) return other_space(id, space);
     if (node.type.shape == space.type().shape || space.is_broadcast(node.type)) {
       return std::nullopt;
     }
@@ -227,6 +227,7 @@ class Members {
     }
     if (std::holds_alternative<AllGather>(node.op) || ends(id)) return refuse_end(id, space);
     if (auto refusal = refuse_operation(id, space)) return refusal;
+    if (space.masks_otherwise(node)) return other_space(id, space);
     if (std::holds_alternative<BlockReduce>(node.op)) return std::nullopt;
     if (is_stored_over(space.type(), node.type) || space.is_of_members(node.type)) {
       return std::nullopt;
@@ -280,9 +281,8 @@ class Members {
       return Refusal{found + "overlap it with the group instead", id};
     }
     if (is_movement(node.op)) {
-      return Refusal{quoted(graph_, id) + " is a " + std::string(name_of(node.op)) +
-                         ", which moves data in a launch of its own; fuse what stands before and "
-                         "after it separately",
+      const std::string found = quoted(graph_, id) + " is a " + std::string(name_of(node.op));
+      return Refusal{found + ", which moves data in a launch of its own; fuse what is before it",
                      id};
     }
     const Reduce* reduce = std::get_if<Reduce>(&node.op);

@@ -16,6 +16,11 @@ bool Space::is_same(const TensorType& type) const {
   return type.shape == type_.shape && type.layout == type_.layout;
 }
 
+bool Space::masks_otherwise(const Node& node) const {
+  return std::holds_alternative<Dropout>(node.op) && !node.type.is_scalar() &&
+         node.type.shape != type_.shape;
+}
+
 bool Space::is_broadcast(const TensorType& type) const {
   const int shift = type_.rank() - type.rank();
   if (shift < 0) return false;

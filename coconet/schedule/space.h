@@ -20,6 +20,8 @@ class Space {
   bool is_same(const TensorType& type) const;
   // A list of scalars, one for each member of the list that the space is.
   bool is_of_members(const TensorType& type) const;
+  // A dropout of another shape than the space: its mask goes by the elements of its own value.
+  bool masks_otherwise(const Node& node) const;
   // A scalar, or what is broadcast to the space: replicated, or sliced as the space is where they
   // align from the right.
   bool is_broadcast(const TensorType& type) const;

@@ -27,6 +27,17 @@ TEST(FuseRefuses, AWholeAllReduce) {
                       {"`red` is reduce", "reduce_scatter and all_gather"});
 }
 
+// Its mask would go by the elements of the group.
+TEST(FuseRefuses, ADropoutOfAnotherShape) {
+  expect_step_refused(pointwise("d = dropout(sum(x, [2]), 0.5) y2 = y + d return y2"),
+                      "fuse(d, y2)", {"`d` runs over [B,S,1]"});
+  const std::string bias = "mesh world(tp) dim B, H program p(b: f32[H], g: f32[B,H] local) {";
+  expect_step_refused(bias + "d = dropout(b, 0.5) y = g + d return y}", "fuse(d, y)",
+                      {"`d` runs over [H]"});
+  expect_step_refused(bias + "d = dropout(b, 0.5) t = all_reduce(g + d, +) return t}",
+                      "rs, ag = split(t) fuse(d, rs)", {"`d` runs over [H]"});
+}
+
 // The reduction of a norm over rows is none that the program names.
 TEST(FuseRefuses, AnAllReduceThatAReorderMade) {
   const std::string clip = R"(

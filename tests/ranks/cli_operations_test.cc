@@ -8,20 +8,6 @@
 namespace coconet::tests {
 namespace {
 
-using test::TemporaryFolder;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-
-void expect_verified(const std::string& program, const std::string& options) {
-  const TemporaryFolder folder;
-  test::write_text(folder.path("it.coco"), program);
-  const ToolResult result = run_tool("run " + folder.path("it.coco") + " --verify " + options);
-  EXPECT_EQ(result.exit_code, 0) << program << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("bit-equal to unscheduled: yes"), Not(HasSubstr(": no"))))
-      << program;
-}
-
 TEST(CliOperations, SoftmaxAndRmsNorm) {
   expect_verified(R"(
 mesh world(tp)

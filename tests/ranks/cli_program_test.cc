@@ -8,60 +8,7 @@ namespace coconet::tests {
 namespace {
 
 using test::TemporaryFolder;
-using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
-
-void expect_verified(const std::string& program, const std::string& options) {
-  const TemporaryFolder folder;
-  test::write_text(folder.path("it.coco"), program);
-  const ToolResult result = run_tool("run " + folder.path("it.coco") + " --verify " + options);
-  EXPECT_EQ(result.exit_code, 0) << program << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("bit-equal to unscheduled: yes"), Not(HasSubstr(": no"))))
-      << program;
-}
-
-// Words of C++, of its headers, and of generated code itself.
-TEST(CliProgram, NamesMayBeAnyWords) {
-  expect_verified(R"(
-mesh ranks(call)
-dim class, EOF, tick, Call, N'
-dtype auto = f16
-program int(double: auto[class,EOF] sliced(0), struct: f32[EOF], NULL: f32[N',Call] sliced(0),
-            run: f32[Call,tick], i: f32[tick] local, scalar float: f32 = 0.5, state _x: f32[tick],
-            scalar nullptr: f32 = 2, scalar kOk: f32 = 3, scalar index_in: f32 = 4) {
-  template = cast(double, f32) + struct * nullptr
-  while = template * float / kOk
-  x_i = matmul(NULL, run)
-  at_x = all_reduce(i, +)
-  space = at_x * at_x + index_in * norm(at_x)
-  _x' = update(_x, _x + space)
-  for_each_tile = sum(while, [1])
-  x = dropout(space, 0.5)
-  std = max(x, space) * exp(x) - abs(space)
-  return while, x_i, at_x, for_each_tile, std, template
-}
-)",
-                  "--ranks 3 --dim class=5,EOF=3,tick=7,Call=4,N'=6");
-}
-
-// Values beside the words that generated code makes of them and of their buffers.
-TEST(CliProgram, NamesOfValuesMayBeAnyWords) {
-  expect_verified(R"(
-mesh world(tp)
-dim N
-program p(x: f32[N] sliced(0), y_i: f32[N] sliced(0)) {
-  A_B = x + 1.0
-  NULL = A_B * y_i
-  x_i = NULL + A_B
-  A_B_i = x_i * 2
-  to_y = A_B_i - NULL
-  y = to_y * x
-  return A_B, NULL, x_i, A_B_i, y
-}
-)",
-                  "--ranks 2 --dim N=5");
-}
 
 // Data x tensor parallel, with the momentum cut by (*) within the columns that tp cuts.
 TEST(CliProgram, ReductionsOfAFlatSliceWithinOthers) {

@@ -1,6 +1,7 @@
 #include "tests/support/tool.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "coconet/base/error.h"
+#include "tests/support/files.h"
 #include "tests/support/spawn.h"
 
 namespace coconet::tests {
@@ -166,6 +168,16 @@ std::vector<std::string> json_keys(const std::string& text, const std::string& p
     out.push_back(item.key());
   }
   return out;
+}
+
+void expect_verified(const std::string& program, const std::string& options) {
+  const test::TemporaryFolder folder;
+  test::write_text(folder.path("it.coco"), program);
+  const ToolResult result = run_tool("run " + folder.path("it.coco") + " --verify " + options);
+  EXPECT_EQ(result.exit_code, 0) << program << result.err;
+  EXPECT_THAT(result.out, testing::AllOf(testing::HasSubstr("bit-equal to unscheduled: yes"),
+                                         testing::Not(testing::HasSubstr(": no"))))
+      << program;
 }
 
 }  // namespace coconet::tests

@@ -22,6 +22,9 @@ ToolResult run_tool(std::string_view words);
 // With another cache folder.
 ToolResult run_tool(std::string_view words, const std::string& cache);
 
+// The program runs with `--verify` and these options, and every output has its bits.
+void expect_verified(const std::string& program, const std::string& options);
+
 // The tool at work, in a process group of its own.
 class RunningTool {
  public:
