@@ -55,6 +55,10 @@ void find_rows(const BoundPlan& bound, const Kernel& kernel, const Turn& turn, i
                const Piece& piece, Visit& out) {
   check(!piece.sizes().empty(), "a scalar has no rows");
   if (piece.sizes().back() == 0) {  // rows of no elements: those of a tensor of one column
+    // Chunks that cut rows have none: nothing in them is once a row.
+    const int group = bound.plan->launch(turn.launch).overlap;
+    const Slice slice = group < 0 ? Slice::dim(0) : bound.plan->overlaps[group].slice;
+    if (group >= 0 && (slice.flat || slice.last + 1 >= kernel.space.rank())) return;
     TensorType column = kernel.space;
     column.shape.back() = Dim(1);
     const Piece rows = bound.piece(column, rank);

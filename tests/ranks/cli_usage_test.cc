@@ -142,21 +142,6 @@ TEST(CliUsage, AnOutputAndAStateOfOneNameAreNotOneFile) {
   EXPECT_EQ(run_tool(run).exit_code, 0);
 }
 
-TEST(CliUsage, WantedIntegersAreComparedExactly) {
-  const TemporaryFolder folder;
-  const std::string file = folder.path("i.coco");
-  test::write_text(file, "mesh w(tp)\nprogram p(x: i64[]) { y = x + 0 return y }\n");
-  TensorData given = TensorData::zeros(DTypeKind::i64, {}), other = given;
-  given.set_integer(0, (std::int64_t{1} << 60) + 1);
-  other.set_integer(0, std::int64_t{1} << 60);
-  write_npy(folder.path("x.npy"), given);
-  write_npy(folder.path("y.npy"), other);
-  const std::string run =
-      "run " + file + " --ranks 1 --in x=" + folder.path("x.npy") + " --want y=";
-  EXPECT_EQ(run_tool(run + folder.path("x.npy")).exit_code, 0);
-  expect_error(run + folder.path("y.npy"), 1, {"largest difference 1", "got 1152921504606846977"});
-}
-
 TEST(CliUsage, TensorFiles) {
   const TemporaryFolder folder;
   const auto file = [&](const char* name, DTypeKind kind, std::vector<std::int64_t> shape) {
