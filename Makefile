@@ -8,16 +8,18 @@
 #   make format     formats every C++ file in place
 #   make test-asan  the tests under the address and undefined behaviour sanitizers
 #   make test-tsan  the tests under the thread sanitizer; ranks are threads
+#   make fuzz       libFuzzer on each reader, FUZZ_SECONDS=60 each; needs clang 16
 JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
 GENERATOR := $(if $(shell command -v ninja),-G Ninja)
 CTEST := ctest --output-on-failure -j $(JOBS)
 # The thread sanitizer of some compilers fails where addresses are much randomised.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: build tool demo test check format test-asan test-tsan clean
+.PHONY: build tool demo test check format test-asan test-tsan fuzz clean
 .DEFAULT_GOAL := build
 
-# build, build-release, build-asan, build-tsan: the folders of the presets.
+# build, build-release, build-asan, build-tsan, build-fuzz: the folders of the presets.
 build/CMakeCache.txt:
 	cmake --preset dev $(GENERATOR)
 
@@ -50,5 +52,15 @@ test-tsan: build-tsan/CMakeCache.txt
 	cmake --build build-tsan -j $(JOBS)
 	$(FIXED_ADDRESSES) $(CTEST) --test-dir build-tsan
 
+# What libFuzzer finds and keeps goes to build-fuzz/corpus; the corpus of the tree only begins it.
+fuzz: build-fuzz/CMakeCache.txt
+	cmake --build --preset fuzz -j $(JOBS)
+	for target in coco npy safetensors; do \
+	  mkdir -p build-fuzz/corpus/$$target && \
+	  build-fuzz/tests/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 \
+	    -artifact_prefix=build-fuzz/$$target- build-fuzz/corpus/$$target \
+	    tests/fuzz/corpus/$$target $$([ $$target = coco ] && echo examples) || exit 1; \
+	done
+
 clean:
-	rm -rf build build-release build-asan build-tsan
+	rm -rf build build-release build-asan build-tsan build-fuzz

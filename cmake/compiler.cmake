@@ -37,6 +37,14 @@ elseif(NOT COCONET_SANITIZE STREQUAL "")
   message(FATAL_ERROR "COCONET_SANITIZE is '${COCONET_SANITIZE}'; "
                       "it may be empty, 'address' or 'thread'")
 endif()
+option(COCONET_FUZZ "build libFuzzer programs (tests/fuzz); needs clang" OFF)
+if(COCONET_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "COCONET_FUZZ needs clang, which has libFuzzer; the compiler is "
+                        "${CMAKE_CXX_COMPILER_ID}")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)  # coverage, by which it searches
+endif()
 add_compile_options(${coconet_sanitizer_flags})
 add_link_options(${coconet_sanitizer_flags})
 
