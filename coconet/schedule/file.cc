@@ -1,6 +1,7 @@
 #include "coconet/schedule/file.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 
 #include "coconet/base/nearest.h"
@@ -153,14 +154,16 @@ File parse_file(std::string_view text, const std::string& file_name, const ReadO
 
 File read_file(const std::string& path, std::string* text) {
   std::ifstream stream(path, std::ios::binary);
-  std::string content(kLargestFile + 1,
-                      '\0');  // one more than is legal, of files without an end too
-  stream.read(content.data(), static_cast<std::streamsize>(content.size()));
+  std::string content;
+  std::array<char, 1 << 16> part;
+  while (stream.good() && content.size() <= kLargestFile) {  // of files without an end too
+    stream.read(part.data(), part.size());
+    content.append(part.data(), static_cast<std::size_t>(stream.gcount()));
+  }
   if (!stream.is_open() || stream.bad()) {
     throw UserError(ErrorKind::data, "cannot read the file " + path +
                                          "; give the path of a `.coco` file that can be read");
   }
-  content.resize(static_cast<std::size_t>(stream.gcount()));
   std::string local;
   std::string& read = text ? *text : local;
   read = std::move(content);

@@ -15,14 +15,6 @@ using testing::Not;
 
 const std::string kClip = "run examples/clip.coco ";
 
-void expect_verified(const std::string& words) {
-  const ToolResult result = run_tool(words + " --verify");
-  EXPECT_EQ(result.exit_code, 0) << words << "\n" << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("bit-equal to unscheduled: yes"),
-                                HasSubstr("within bound: yes"), Not(HasSubstr(": no"))))
-      << words;
-}
-
 TEST(CliList, EverySchedule) {
   const std::string sizes = " --dim N_i=5,1027,0,1,4096 --ranks ";
   for (const char* ranks : {"1", "2", "3", "5", "8"}) {

@@ -18,15 +18,6 @@ using testing::Not;
 const std::string kAttention = "run examples/attention.coco --dim B=2,S=8,H=32 ";
 const std::string kOptimizer = "examples/data/optimizer.safetensors";
 
-// Exit 0 and every output bit-equal to the unscheduled program.
-void expect_verified(const std::string& words) {
-  const ToolResult result = run_tool(words + " --verify");
-  EXPECT_EQ(result.exit_code, 0) << words << "\n" << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("bit-equal to unscheduled: yes"),
-                                HasSubstr("within bound: yes"), Not(HasSubstr(": no"))))
-      << words;
-}
-
 TEST(CliRun, AttentionInEveryScheduleAndRankCount) {
   for (const char* ranks : {"1", "3", "4"}) {
     expect_verified(kAttention + "--schedule overlapped --ranks " + ranks);

@@ -170,14 +170,20 @@ std::vector<std::string> json_keys(const std::string& text, const std::string& p
   return out;
 }
 
+void expect_verified(const std::string& words) {
+  const ToolResult result = run_tool(words + " --verify");
+  EXPECT_EQ(result.exit_code, 0) << words << "\n" << result.err;
+  EXPECT_THAT(result.out, testing::AllOf(testing::HasSubstr("bit-equal to unscheduled: yes"),
+                                         testing::HasSubstr("within bound: yes"),
+                                         testing::Not(testing::HasSubstr(": no"))))
+      << words;
+}
+
 void expect_verified(const std::string& program, const std::string& options) {
   const test::TemporaryFolder folder;
   test::write_text(folder.path("it.coco"), program);
-  const ToolResult result = run_tool("run " + folder.path("it.coco") + " --verify " + options);
-  EXPECT_EQ(result.exit_code, 0) << program << result.err;
-  EXPECT_THAT(result.out, testing::AllOf(testing::HasSubstr("bit-equal to unscheduled: yes"),
-                                         testing::Not(testing::HasSubstr(": no"))))
-      << program;
+  SCOPED_TRACE(program);
+  expect_verified("run " + folder.path("it.coco") + " " + options);
 }
 
 }  // namespace coconet::tests

@@ -22,7 +22,10 @@ ToolResult run_tool(std::string_view words);
 // With another cache folder.
 ToolResult run_tool(std::string_view words, const std::string& cache);
 
-// The program runs with `--verify` and these options, and every output has its bits.
+// `run` with these words and `--verify` ends with 0, and every output has the bits of the
+// unscheduled program and is within its bound.
+void expect_verified(const std::string& words);
+// The same of a program's text, with options.
 void expect_verified(const std::string& program, const std::string& options);
 
 // The tool at work, in a process group of its own.

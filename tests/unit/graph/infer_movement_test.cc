@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/graph_fixture.h"
+#include "tests/unit/graph/infer_table.h"
 
 namespace coconet {
 namespace {
@@ -12,26 +13,6 @@ using namespace fixture;  // NOLINT: the fixture's words
 
 constexpr int dp = 0;
 constexpr int tp = 1;
-
-// A row of a table: the operation on operands of these types has that type.
-struct Case {
-  Op op;
-  std::vector<TensorType> operands;
-  std::string expected;
-};
-
-void expect_all(const std::vector<Case>& cases, const Mesh& mesh) {
-  for (const Case& c : cases) {
-    std::string call(name_of(c.op));
-    for (const TensorType& type : c.operands) call += " " + type.text(mesh);
-    SCOPED_TRACE(call);
-    try {
-      EXPECT_EQ(infer(c.op, c.operands, mesh).text(mesh), c.expected);
-    } catch (const UserError& error) {
-      ADD_FAILURE() << error.what();
-    }
-  }
-}
 
 const Fixture kOne;                // mesh world(tp)
 const Fixture kTwo{{"dp", "tp"}};  // mesh world(dp, tp)
