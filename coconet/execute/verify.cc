@@ -145,7 +145,7 @@ CompiledForVerify::CompiledForVerify(const Graph& unscheduled, const Graph& sche
 std::string inexact_matmul(const Graph& graph) {
   std::set<DTypeKind> kinds;
   for (const Node& node : graph.nodes()) {
-    if (std::holds_alternative<Matmul>(node.op)) {
+    if (is_product(node.op)) {
       kinds.insert(graph.node(node.inputs[0]).type.dtype.kind);
     }
   }

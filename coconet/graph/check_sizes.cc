@@ -50,6 +50,19 @@ void check_concat(const Graph& graph, const Sizes& sizes, const Node& node, cons
                    ", whose size is to be " + with_size(whole, sizes) + "; give sizes that fit");
 }
 
+void check_conv2d(const Graph& graph, const Sizes& sizes, const Node& node, const Conv2d& op) {
+  for (int d = 2; d < 4; ++d) {
+    const Dim& whole = graph.node(node.inputs[0]).type.shape[d];
+    const Dim& window = graph.node(node.inputs[1]).type.shape[d];
+    const std::int64_t places = places_of(op, whole.bind(sizes), window.bind(sizes));
+    if (places == node.type.shape[d].bind(sizes)) continue;
+    refuse(node, "conv2d has " + std::to_string(places) + " places for a window of " +
+                     with_size(window, sizes) + " along dim " + std::to_string(d) + " of " +
+                     with_size(whole, sizes) + ", whose size in the result is to be " +
+                     with_size(node.type.shape[d], sizes) + "; give sizes that fit");
+  }
+}
+
 }  // namespace
 
 void check_sizes(const Graph& graph, const Sizes& sizes, const MeshSizes& mesh) {
@@ -58,6 +71,7 @@ void check_sizes(const Graph& graph, const Sizes& sizes, const MeshSizes& mesh) 
     check_roots(graph, mesh, node);
     if (const Narrow* op = std::get_if<Narrow>(&node.op)) check_narrow(graph, sizes, node, *op);
     if (const Concat* op = std::get_if<Concat>(&node.op)) check_concat(graph, sizes, node, *op);
+    if (const Conv2d* op = std::get_if<Conv2d>(&node.op)) check_conv2d(graph, sizes, node, *op);
   }
 }
 

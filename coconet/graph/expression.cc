@@ -127,6 +127,7 @@ class Writer {
                      out_ += std::string(o.ta ? ", ta=true" : "") + (o.tb ? ", tb=true" : "");
                      out_dtype(o.out);
                    },
+                   [&](const Conv2d& o) { write_window(o); },
                    [&](const Reduce& o) { write_dims(o.dims); },
                    [&](const Norm& o) { out_dtype(o.out); },
                    [](const LayerNorm&) {},
@@ -166,6 +167,12 @@ class Writer {
                    [&](const AllToAll& o) { out_ += ", " + o.from.text() + ", " + o.to.text(); },
                    [](const Stack&) {}},
         op);
+  }
+
+  void write_window(const Conv2d& op) {
+    if (op.stride != 1) out_ += ", stride=" + std::to_string(op.stride);
+    if (op.padding != 0) out_ += ", padding=" + std::to_string(op.padding);
+    if (op.size) out_ += ", size=" + text_of(*op.size);
   }
 
   void write_dims(const std::vector<int>& dims) {

@@ -52,6 +52,7 @@ TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& m
                  [&](const Cast& o) { return rules::cast(call, o); },
                  [&](const Dropout&) { return rules::dropout(call); },
                  [&](const Matmul& o) { return rules::matmul(call, o); },
+                 [&](const Conv2d& o) { return rules::conv2d(call, o); },
                  [&](const Reduce& o) { return rules::reduce(call, o); },
                  [&](const Norm& o) { return rules::norm(call, o); },
                  [&](const LayerNorm&) { return rules::layer_norm(call); },

@@ -51,6 +51,7 @@ TensorType pointwise(const Call& call, const Pointwise& op);
 TensorType cast(const Call& call, const Cast& op);
 TensorType dropout(const Call& call);
 TensorType matmul(const Call& call, const Matmul& op);
+TensorType conv2d(const Call& call, const Conv2d& op);
 TensorType reduce(const Call& call, const Reduce& op);
 TensorType norm(const Call& call, const Norm& op);
 TensorType layer_norm(const Call& call);

@@ -50,6 +50,7 @@ std::string_view name_of(const Op& op) {
                                [](const Cast&) -> Name { return "cast"; },
                                [](const Dropout&) -> Name { return "dropout"; },
                                [](const Matmul&) -> Name { return "matmul"; },
+                               [](const Conv2d&) -> Name { return "conv2d"; },
                                [](const Reduce& r) -> Name { return name_of(r.fn); },
                                [](const Norm&) -> Name { return "norm"; },
                                [](const LayerNorm&) -> Name { return "layer_norm"; },
@@ -90,6 +91,15 @@ bool is_literal(const Op& op) {
 bool is_movement(const Op& op) {
   return std::holds_alternative<Transpose>(op) || std::holds_alternative<Reshape>(op) ||
          std::holds_alternative<Narrow>(op) || std::holds_alternative<Concat>(op);
+}
+
+bool is_product(const Op& op) {
+  return std::holds_alternative<Matmul>(op) || std::holds_alternative<Conv2d>(op);
+}
+
+std::int64_t places_of(const Conv2d& op, std::int64_t size, std::int64_t window) {
+  const std::int64_t padded = size + 2 * std::int64_t{op.padding};
+  return padded < window ? 0 : (padded - window) / op.stride + 1;
 }
 
 bool works_on_rows(const Op& op) {

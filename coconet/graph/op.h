@@ -72,6 +72,16 @@ struct Matmul {
   friend bool operator==(const Matmul&, const Matmul&) = default;
 };
 
+// conv2d(x, w): x[N,C,H,W] by w[O,C,KH,KW] to [N,O,OH,OW], the window moved by `stride` over x with
+// `padding` zeros on each side of H and W. `size`: OH and OW where they are no product of dims.
+struct Conv2d {
+  int stride = 1, padding = 0;
+  std::optional<Shape> size;
+  friend bool operator==(const Conv2d&, const Conv2d&) = default;
+};
+// How many elements a window of `window` has places for along `size` elements of x.
+std::int64_t places_of(const Conv2d& op, std::int64_t size, std::int64_t window);
+
 enum class ReduceFn { sum, max, min, prod, mean };
 std::string_view name_of(ReduceFn fn);     // "sum", ...
 std::optional<Fold> fold_of(ReduceFn fn);  // none for mean
@@ -224,10 +234,10 @@ struct Stack {
 };
 
 using Op =
-    std::variant<Input, Constant, AxisSize, DimSize, Pointwise, Cast, Dropout, Matmul, Reduce, Norm,
-                 LayerNorm, RmsNorm, Softmax, Transpose, Reshape, Narrow, Concat, BlockReduce,
-                 FoldBlocks, Across, Update, AllReduce, ReduceScatter, AllGather, ReduceTo,
-                 Broadcast, Shard, RootOf, AsPartial, Shift, AllToAll, Stack>;
+    std::variant<Input, Constant, AxisSize, DimSize, Pointwise, Cast, Dropout, Matmul, Conv2d,
+                 Reduce, Norm, LayerNorm, RmsNorm, Softmax, Transpose, Reshape, Narrow, Concat,
+                 BlockReduce, FoldBlocks, Across, Update, AllReduce, ReduceScatter, AllGather,
+                 ReduceTo, Broadcast, Shard, RootOf, AsPartial, Shift, AllToAll, Stack>;
 
 std::string_view name_of(const Op& op);  // "add", "all_reduce", "input", ...
 std::string_view word_of(const Op& op);  // what a program writes: "+", "all_reduce", ...
@@ -236,6 +246,8 @@ std::string_view word_of(const Op& op);  // what a program writes: "+", "all_red
 bool is_literal(const Op& op);
 // Transpose, Reshape, Narrow or Concat.
 bool is_movement(const Op& op);
+// Matmul or Conv2d: sums of products, computed by a library in an order of its own.
+bool is_product(const Op& op);
 // Makes each row of the last dim from all of that row.
 bool works_on_rows(const Op& op);
 // Moves data between ranks (Shard, RootOf, AsPartial and Stack do not).

@@ -8,7 +8,7 @@
 
 #include "coconet/base/error.h"
 #include "coconet/interp/interpreter.h"
-#include "coconet/interp/matmul.h"
+#include "coconet/interp/product.h"
 
 namespace coconet::interp {
 namespace {
@@ -87,13 +87,13 @@ void compare_into(DTypeKind kind, int rank, const Bytes& got, const Bytes& want,
   }
 }
 
-NodeCheck check_matmul(const Node& node, const std::vector<const TensorType*>& types,
-                       const std::vector<const Pieces*>& inputs, const Pieces& got,
-                       const Setting& setting) {
+NodeCheck check_product(const Node& node, const std::vector<const TensorType*>& types,
+                        const std::vector<const Pieces*>& inputs, const Pieces& got,
+                        const Setting& setting) {
   NodeCheck out;
   const DTypeKind kind = node.type.dtype.kind;
   for (int rank = 0; rank < setting.mesh.ranks(); ++rank) {
-    const WideProduct wide = wide_matmul(node, types, inputs, setting, rank, true);
+    const WideProduct wide = wide_product(node, types, inputs, setting, rank, true);
     check(got[rank].size() == wide.value.size() * size_of(kind),
           "pieces that are compared have one size");
     for (std::size_t i = 0; i < wide.value.size(); ++i) {
@@ -168,10 +168,10 @@ NodeCheck check_node(const Graph& graph, NodeId id, const std::vector<const Piec
                      const Pieces& got, const Setting& setting) {
   const Node& node = graph.node(id);
   check(got.size() == static_cast<std::size_t>(setting.mesh.ranks()), "one piece for each rank");
-  if (std::holds_alternative<Matmul>(node.op) && is_floating(node.type.dtype.kind)) {
+  if (is_product(node.op) && is_floating(node.type.dtype.kind)) {
     std::vector<const TensorType*> types;
     for (NodeId input : node.inputs) types.push_back(&graph.node(input).type);
-    return check_matmul(node, types, inputs, got, setting);
+    return check_product(node, types, inputs, got, setting);
   }
   const Comparison comparison =
       compare(node.type.dtype.kind, got, evaluate(graph, id, inputs, setting));

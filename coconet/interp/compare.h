@@ -48,10 +48,11 @@ struct NodeCheck {
   double largest = 0;  // as in Comparison, against the interpreter's value
 };
 
-// Each operation is checked on the values that its inputs had. A matmul of floats is within its
-// bound if, in exact terms, |got - ref| <= (K + 2) 2^-24 (|A||B|) + half a unit in the last place
-// of the output dtype, K being the rank's part of it, ref the sum in f64 (2^-53 and f64 for f64).
-// Sums that may overflow on the way (bound beyond the accumulator's largest value) are not judged.
+// Each operation is checked on the values that its inputs had. A matmul or conv2d of floats is
+// within its bound if, in exact terms, |got - ref| <= (K + 2) 2^-24 (|A||B|) + half a unit in the
+// last place of the output dtype, K being the rank's part of it, ref the sum in f64 (2^-53 and f64
+// for f64). Sums that may overflow on the way (bound beyond the accumulator's largest value) are
+// not judged.
 NodeCheck check_node(const Graph& graph, NodeId id, const std::vector<const Pieces*>& inputs,
                      const Pieces& got, const Setting& setting);
 

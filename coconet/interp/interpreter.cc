@@ -65,6 +65,7 @@ Pieces evaluate(const Graph& graph, NodeId id, const std::vector<const Pieces*>&
           [&](const Cast&) { return evaluate_cast(e); },
           [&](const Dropout& op) { return evaluate_dropout(e, op); },
           [&](const Matmul&) { return evaluate_matmul(e); },
+          [&](const Conv2d&) { return evaluate_conv2d(e); },
           [&](const Reduce& op) { return evaluate_reduce(e, op); },
           [&](const Norm&) { return evaluate_norm(e); },
           [&](const LayerNorm&) { return evaluate_layer_norm(e); },

@@ -1,11 +1,9 @@
 // Matrix products: each rank multiplies the pieces it has; over a sliced K its product is partial.
-#include "coconet/interp/matmul.h"
-
 #include <algorithm>
-#include <cmath>
 
 #include "coconet/base/error.h"
 #include "coconet/interp/operations.h"
+#include "coconet/interp/product.h"
 #include "coconet/interp/scalar.h"
 
 namespace coconet::interp {
@@ -68,15 +66,6 @@ void for_each_row(const Geometry& g, const Row& row) {
   }
 }
 
-std::vector<double> widened(DTypeKind kind, const Bytes& bytes, bool magnitudes) {
-  std::vector<double> out(bytes.size() / size_of(kind));
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const double value = cast(load(kind, bytes.data(), i), DTypeKind::f64).f64;
-    out[i] = magnitudes ? std::fabs(value) : value;
-  }
-  return out;
-}
-
 // Terms are added in the order of k, several to a visit of the row.
 std::vector<double> product(const Geometry& g, const std::vector<double>& a,
                             const std::vector<double>& b) {
@@ -99,19 +88,6 @@ std::vector<double> product(const Geometry& g, const std::vector<double>& a,
       for (std::int64_t j = 0; j < g.columns; ++j) row[j] += scale(k) * b_row[j * g.b_along_row];
     }
   });
-  return out;
-}
-
-WideProduct wide_matmul_of(const Evaluation& e, int rank, bool with_magnitude) {
-  const Geometry g = geometry_of(e, rank);
-  const auto multiply = [&](bool magnitudes) {
-    return product(g, widened(e.input_kind(0), e.input(0, rank), magnitudes),
-                   widened(e.input_kind(1), e.input(1, rank), magnitudes));
-  };
-  WideProduct out;
-  out.value = multiply(false);
-  if (with_magnitude) out.magnitude = multiply(true);
-  out.terms = g.k.count;
   return out;
 }
 
@@ -140,10 +116,17 @@ Bytes integer_matmul(const Evaluation& e, int rank) {
 
 }  // namespace
 
-WideProduct wide_matmul(const Node& node, const std::vector<const TensorType*>& types,
-                        const std::vector<const Pieces*>& values, const Setting& setting, int rank,
-                        bool with_magnitude) {
-  return wide_matmul_of({node, types, values, setting}, rank, with_magnitude);
+WideProduct wide_matmul(const Evaluation& e, int rank, bool with_magnitude) {
+  const Geometry g = geometry_of(e, rank);
+  const auto multiply = [&](bool magnitudes) {
+    return product(g, widened(e.input_kind(0), e.input(0, rank), magnitudes),
+                   widened(e.input_kind(1), e.input(1, rank), magnitudes));
+  };
+  WideProduct out;
+  out.value = multiply(false);
+  if (with_magnitude) out.magnitude = multiply(true);
+  out.terms = g.k.count;
+  return out;
 }
 
 std::vector<std::vector<double>> matmul_magnitude(const Graph& graph, NodeId id,
@@ -154,7 +137,7 @@ std::vector<std::vector<double>> matmul_magnitude(const Graph& graph, NodeId id,
   for (NodeId input : node.inputs) types.push_back(&graph.node(input).type);
   std::vector<std::vector<double>> out;
   for (int rank = 0; rank < setting.mesh.ranks(); ++rank) {
-    out.push_back(wide_matmul(node, types, inputs, setting, rank, true).magnitude);
+    out.push_back(wide_product(node, types, inputs, setting, rank, true).magnitude);
   }
   return out;
 }
@@ -167,11 +150,7 @@ Pieces evaluate_matmul(const Evaluation& e) {
       out[rank] = integer_matmul(e, rank);
       continue;
     }
-    const std::vector<double> wide = wide_matmul_of(e, rank, false).value;
-    out[rank].resize(wide.size() * size_of(kind));
-    for (std::size_t i = 0; i < wide.size(); ++i) {
-      store(cast(scalar(wide[i]), kind), out[rank].data(), i);
-    }
+    out[rank] = rounded(wide_matmul(e, rank, false).value, kind);
   }
   return out;
 }

@@ -9,6 +9,8 @@
 
 namespace coconet::interp {
 
+struct WideProduct;
+
 // One node with the types and values of its inputs.
 struct Evaluation {
   const Node& node;
@@ -33,6 +35,10 @@ Pieces evaluate_cast(const Evaluation& e);
 Pieces evaluate_dropout(const Evaluation& e, const Dropout& op);
 
 Pieces evaluate_matmul(const Evaluation& e);
+Pieces evaluate_conv2d(const Evaluation& e);
+// See product.h.
+WideProduct wide_matmul(const Evaluation& e, int rank, bool with_magnitude);
+WideProduct wide_conv2d(const Evaluation& e, int rank, bool with_magnitude);
 
 Pieces evaluate_reduce(const Evaluation& e, const Reduce& op);
 Pieces evaluate_norm(const Evaluation& e);

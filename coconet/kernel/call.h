@@ -10,7 +10,7 @@
 
 namespace coconet::kernel {
 
-inline constexpr std::uint32_t kAbiVersion = 2;
+inline constexpr std::uint32_t kAbiVersion = 3;
 
 // A rank's progress, in memory that all ranks see. The builtins instead of std::atomic keep
 // generated modules quick to compile.
@@ -41,6 +41,21 @@ struct MatmulCall {
   MatmulType type = MatmulType::f32;
   MatmulType out_type = MatmulType::f32;
   bool ta = false, tb = false;
+};
+
+// out[n,o,oh,ow] = x[n,c,h,w] convolved by weight[o,c,kh,kw], all dense: the window stands at every
+// `stride`-th element of x with `padding` zeros around h and w, which are multiplied as others are.
+// Accumulates and rounds as a MatmulCall does; an element depends on its window and on weight[o]
+// alone, whatever `images`, `out_channels` and the sizes are.
+struct Conv2dCall {
+  std::int64_t images = 0, in_channels = 0, out_channels = 0;
+  std::int64_t height = 0, width = 0, window_height = 0, window_width = 0;
+  std::int64_t out_height = 0, out_width = 0;
+  std::int64_t stride = 1, padding = 0;
+  const void* x = nullptr;
+  const void* weight = nullptr;
+  void* out = nullptr;
+  MatmulType type = MatmulType::f32;
 };
 
 // The members of a list and the blocks that they take, one member after the other.
@@ -80,6 +95,7 @@ struct Call {
   Status (*wait_slow)(void* runtime, int peer, std::uint64_t target, int tick,
                       int launch) = nullptr;
   Status (*matmul)(void* runtime, const MatmulCall&) = nullptr;
+  Status (*conv2d)(void* runtime, const Conv2dCall&) = nullptr;
   // Records why the call fails, for the user; gives kFailed.
   Status (*fail)(void* runtime, const char* message) = nullptr;
   void* runtime = nullptr;

@@ -46,6 +46,11 @@ std::vector<Access> accesses_of(const Plan& plan, const Launch& launch) {
                                                      {matmul.b, false, {}, false},
                                                      {matmul.out, true, {}, false}};
                         },
+                        [&](const Conv2dLaunch& conv) {
+                          return std::vector<Access>{{conv.x, false, {}, false},
+                                                     {conv.w, false, {}, false},
+                                                     {conv.out, true, {}, false}};
+                        },
                         [&](const MoveLaunch& move) {
                           std::vector<Access> out = {{move.out, true, {}, false}};
                           for (BufferId in : move.in) out.push_back({in, false, {}, false});

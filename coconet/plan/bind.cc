@@ -157,6 +157,7 @@ const TensorType& chunked_type(const Plan& plan, LaunchId launch) {
       Overloaded{
           [](const Kernel& kernel) -> const TensorType& { return kernel.space; },
           [&](const MatmulLaunch& m) -> const TensorType& { return plan.buffer(m.out).type; },
+          [&](const Conv2dLaunch& c) -> const TensorType& { return plan.buffer(c.out).type; },
           [&](const ReduceLaunch& r) -> const TensorType& { return plan.buffer(r.out).type; },
           [&](const MoveLaunch& m) -> const TensorType& { return plan.buffer(m.out).type; },
       },

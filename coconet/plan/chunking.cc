@@ -71,6 +71,7 @@ class GroupForming {
         Overloaded{
             [](const Kernel& kernel) -> const TensorType& { return kernel.space; },
             [&](const MatmulLaunch& m) -> const TensorType& { return plan_.buffer(m.out).type; },
+            [&](const Conv2dLaunch& c) -> const TensorType& { return plan_.buffer(c.out).type; },
             [&](const ReduceLaunch& r) -> const TensorType& { return plan_.buffer(r.out).type; },
             [&](const MoveLaunch& m) -> const TensorType& { return plan_.buffer(m.out).type; },
         },
@@ -135,6 +136,9 @@ class GroupForming {
       if (flat || group_.slice.last >= rank - 1) return false;
       return matmul->ta || rows_are_the_groups(plan_.buffer(matmul->a).type);
     }
+    if (const auto* conv = std::get_if<Conv2dLaunch>(&launch.work)) {
+      return group_.slice == Slice::dim(0) && rows_are_the_groups(plan_.buffer(conv->x).type);
+    }
     const Kernel& kernel = std::get<Kernel>(launch.work);
     if (kernel.width == RunWidth::block) return false;
     const bool cuts_rows = flat || group_.slice.last >= rank - 1;
@@ -155,6 +159,9 @@ class GroupForming {
   bool by_rows(const Launch& launch, const Access& access) const {
     if (const auto* matmul = std::get_if<MatmulLaunch>(&launch.work)) {
       return access.buffer != matmul->b && (access.buffer != matmul->a || !matmul->ta);
+    }
+    if (const auto* conv = std::get_if<Conv2dLaunch>(&launch.work)) {
+      return access.buffer != conv->w;
     }
     const Kernel* kernel = std::get_if<Kernel>(&launch.work);
     const auto scatters = [&](const Store& store) {

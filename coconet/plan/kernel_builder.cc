@@ -279,6 +279,7 @@ ValueId KernelBuilder::computed(NodeId id) {
           [&](const RootOf&) { return value(node.inputs[0]); },
           [&](const Input& op) { return refuse(op); },
           [&](const Matmul& op) { return refuse(op); },
+          [&](const Conv2d& op) { return refuse(op); },
           [&](const Transpose& op) { return refuse(op); },
           [&](const Reshape& op) { return refuse(op); },
           [&](const Narrow& op) { return refuse(op); },

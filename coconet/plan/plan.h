@@ -126,6 +126,12 @@ struct MatmulLaunch {
   bool ta = false, tb = false;
 };
 
+// out = conv2d of x by w, on this rank's pieces.
+struct Conv2dLaunch {
+  BufferId x, w, out;
+  Conv2d op;
+};
+
 // out = reduction of `in` over `dims`, any dims, 16 lanes over the reduced index in row-major
 // order; mean divides by the count. No dims: of all that the rank holds, in blocks of kBlock of the
 // held index, folded in order.
@@ -145,7 +151,7 @@ struct MoveLaunch {
   Dim start = Dim(0);
 };
 
-using Work = std::variant<Kernel, MatmulLaunch, ReduceLaunch, MoveLaunch>;
+using Work = std::variant<Kernel, MatmulLaunch, Conv2dLaunch, ReduceLaunch, MoveLaunch>;
 
 // --- Order ---
 // A rank that performs the waiting launch first waits until the other ranks of `axes` have done

@@ -99,10 +99,17 @@ class Printer {
                              name(matmul.b) + (matmul.ta ? ", ta=true" : "") +
                              (matmul.tb ? ", tb=true" : "") + ")\n";
                    },
+                   [&](const Conv2dLaunch& conv) { print_conv2d(conv); },
                    [&](const ReduceLaunch& reduce) { print_reduce(reduce); },
                    [&](const MoveLaunch& move) { print_move(move); },
                },
                launch.work);
+  }
+
+  void print_conv2d(const Conv2dLaunch& conv) {
+    out_ += "  " + name(conv.out) + " = conv2d(" + name(conv.x) + ", " + name(conv.w) +
+            ", stride=" + std::to_string(conv.op.stride) +
+            ", padding=" + std::to_string(conv.op.padding) + ")\n";
   }
 
   void print_move(const MoveLaunch& move) {

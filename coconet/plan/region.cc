@@ -274,6 +274,13 @@ void lower_member(Plan& plan, Storage& storage, const Member& member,
       plan.launches.push_back(launch_of(graph, only, work));
       return;
     }
+    if (const auto* conv = std::get_if<Conv2d>(&node.op)) {
+      const BufferId x = dense(plan, storage, node.inputs[0]);
+      const BufferId w = dense(plan, storage, node.inputs[1]);
+      const Conv2dLaunch work{x, w, storage.buffer(only), *conv};
+      plan.launches.push_back(launch_of(graph, only, work));
+      return;
+    }
     if (is_movement(node.op)) {
       MoveLaunch work;
       for (NodeId input : node.inputs) work.in.push_back(dense(plan, storage, input));

@@ -25,6 +25,7 @@ class Verifier {
           Overloaded{
               [&](const Kernel& kernel) { verify_kernel(kernel); },
               [&](const MatmulLaunch& m) { expect(m.out != m.a && m.out != m.b, kOwnInput); },
+              [&](const Conv2dLaunch& c) { expect(c.out != c.x && c.out != c.w, kOwnInput); },
               [&](const ReduceLaunch& r) { expect(r.out != r.in, kOwnInput); },
               [&](const MoveLaunch& m) {
                 for (BufferId in : m.in) expect(m.out != in, kOwnInput);

@@ -56,6 +56,7 @@ class ContributionVerifier {
         std::visit(Overloaded{
                        [&](const Kernel& kernel) { perform(kernel); },
                        [&](const MatmulLaunch& matmul) { perform(matmul.out); },
+                       [&](const Conv2dLaunch& conv) { perform(conv.out); },
                        [&](const MoveLaunch& move) { perform(move.out); },
                        [&](const ReduceLaunch& reduce) { perform(reduce.out); },
                    },

@@ -123,6 +123,7 @@ class OrderVerifier {
     std::visit(Overloaded{
                    [&](const Kernel& kernel) { perform_kernel(kernel, turn, rank); },
                    [&](const MatmulLaunch& matmul) { write_turn(matmul.out, turn, rank); },
+                   [&](const Conv2dLaunch& conv) { write_turn(conv.out, turn, rank); },
                    [&](const MoveLaunch& move) { write_turn(move.out, turn, rank); },
                    [&](const ReduceLaunch& reduce) { write_turn(reduce.out, turn, rank); },
                },

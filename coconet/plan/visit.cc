@@ -202,6 +202,19 @@ void add_reads(const BoundPlan& bound, const MatmulLaunch& matmul, const Turn& t
   }
 }
 
+void add_reads(const BoundPlan& bound, const Conv2dLaunch& conv, const Turn& turn, int rank,
+               std::set<std::pair<BufferId, std::int64_t>>& out) {
+  const auto piece = [&](BufferId id) { return bound.piece(bound.plan->buffer(id).type, rank); };
+  const Piece x = piece(conv.x), w = piece(conv.w), result = piece(conv.out);
+  for (std::int64_t i : held_in_turn(bound, result, turn)) {
+    for_each_product(conv.op, x, w, coordinates_of(result.sizes(), result.global(i)),
+                     [&](std::int64_t of_x, std::int64_t of_w) {
+                       if (of_x >= 0) out.insert({conv.x, of_x});
+                       out.insert({conv.w, of_w});
+                     });
+  }
+}
+
 }  // namespace
 
 std::set<std::pair<BufferId, std::int64_t>> tensor_reads(const BoundPlan& bound, const Turn& turn,
@@ -210,6 +223,9 @@ std::set<std::pair<BufferId, std::int64_t>> tensor_reads(const BoundPlan& bound,
   const Launch& launch = bound.plan->launch(turn.launch);
   if (const auto* matmul = std::get_if<MatmulLaunch>(&launch.work)) {
     add_reads(bound, *matmul, turn, rank, out);
+  }
+  if (const auto* conv = std::get_if<Conv2dLaunch>(&launch.work)) {
+    add_reads(bound, *conv, turn, rank, out);
   }
   std::vector<BufferId> whole;
   if (const auto* reduce = std::get_if<ReduceLaunch>(&launch.work)) whole = {reduce->in};

@@ -65,6 +65,26 @@ std::vector<Piece> pieces_of(const BoundPlan& bound, BufferId buffer);
 std::set<std::pair<BufferId, std::int64_t>> tensor_reads(const BoundPlan& bound, const Turn& turn,
                                                          int rank);
 
+// Calls visit(index in x's piece, index in w's piece) for every product of which the output at `at`
+// is the sum, in the order of the input channels, then the window's rows, then its columns; -1 of x
+// for the zeros around it. Requires: the pieces hold what the output needs.
+template <class Visitor>
+void for_each_product(const Conv2d& op, const Piece& x, const Piece& w, const Coordinates& at,
+                      const Visitor& visit) {
+  const std::vector<std::int64_t>&sizes = x.sizes(), &window = w.sizes();
+  for (std::int64_t c = 0; c < sizes[1]; ++c) {
+    if (held_at(w, {at[1], c, 0, 0}) < 0) continue;
+    for (std::int64_t kh = 0; kh < window[2]; ++kh) {
+      for (std::int64_t kw = 0; kw < window[3]; ++kw) {
+        const std::int64_t row = at[2] * op.stride + kh - op.padding;
+        const std::int64_t column = at[3] * op.stride + kw - op.padding;
+        const bool inside = row >= 0 && row < sizes[2] && column >= 0 && column < sizes[3];
+        visit(inside ? held_at(x, {at[0], c, row, column}) : -1, held_at(w, {at[1], c, kh, kw}));
+      }
+    }
+  }
+}
+
 // The ranks whose buffers a store of this rank writes.
 std::vector<int> written_by(const BoundPlan& bound, const Store& store, int rank);
 

@@ -160,20 +160,23 @@ ExprId Parser::argument() {
     expr.place = span(first, cursor_.last_place());
     return add(std::move(expr));
   }
-  if (cursor_.is("[")) {
-    Expr expr{.kind = ExprKind::dims};
-    expr.dims = bracketed_dims();
-    expr.place = span(first, cursor_.last_place());
-    return add(std::move(expr));
-  }
+  if (cursor_.is("[")) return dims_argument();
   if (cursor_.peek().kind == TokenKind::name && cursor_.peek(1).is("=")) {
     Expr expr{.kind = ExprKind::keyword, .text = cursor_.expect_name("a keyword").text};
     cursor_.advance();
-    expr.children.push_back(expression());
+    expr.children.push_back(cursor_.is("[") ? dims_argument() : expression());
     expr.place = span(first, cursor_.last_place());
     return add(std::move(expr));
   }
   return expression();
+}
+
+ExprId Parser::dims_argument() {
+  const Place first = cursor_.peek().place;
+  Expr expr{.kind = ExprKind::dims};
+  expr.dims = bracketed_dims();
+  expr.place = span(first, cursor_.last_place());
+  return add(std::move(expr));
 }
 
 std::vector<DimExpr> Parser::bracketed_dims() {

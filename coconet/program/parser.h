@@ -39,6 +39,7 @@ class Parser {
   ExprId atom();
   ExprId call(const Word& callee);
   ExprId argument();
+  ExprId dims_argument();
   std::vector<DimExpr> bracketed_dims();
   DimExpr dim();
   std::optional<std::vector<Word>> axes();

@@ -20,6 +20,9 @@ constexpr std::array kDropout = {P{"x"}, P{"p"}, P{"site", Role::integer, false,
 constexpr std::array kMatmul = {P{"a"}, P{"b"}, P{"ta", Role::flag, false, true},
                                 P{"tb", Role::flag, false, true},
                                 P{"out", Role::dtype, false, true}};
+constexpr std::array kConv2d = {P{"x"}, P{"w"}, P{"stride", Role::integer, false, true},
+                                P{"padding", Role::integer, false, true},
+                                P{"size", Role::shape, false, true}};
 constexpr std::array kReduction = {P{"x"}, P{"dims", Role::dims, false}};
 constexpr std::array kNorm = {P{"x"}, P{"out", Role::dtype, false, true}};
 constexpr std::array kLayerNorm = {P{"x"}, P{"gamma"}, P{"beta"}, P{"eps"}};
@@ -88,6 +91,13 @@ bool is_set(const Attribute& attribute) {
   return flag && *flag;
 }
 Op make_matmul(Attributes a) { return Matmul{dtype_or_none(a[2]), is_set(a[0]), is_set(a[1])}; }
+Op make_conv2d(Attributes a) {
+  Conv2d out;
+  if (std::holds_alternative<std::int64_t>(a[0])) out.stride = integer_in(a[0]);
+  if (std::holds_alternative<std::int64_t>(a[1])) out.padding = integer_in(a[1]);
+  if (const Shape* size = std::get_if<Shape>(&a[2])) out.size = *size;
+  return out;
+}
 Op make_norm(Attributes a) { return Norm{dtype_or_none(a[0])}; }
 Op make_layer_norm(Attributes) { return LayerNorm{}; }
 Op make_rms_norm(Attributes) { return RmsNorm{}; }
@@ -155,6 +165,7 @@ const auto& signatures() {
       Signature{"cast", kCast, false, make_cast},
       Signature{"dropout", kDropout, false, make_dropout},
       Signature{"matmul", kMatmul, false, make_matmul},
+      Signature{"conv2d", kConv2d, false, make_conv2d},
       Signature{"norm", kNorm, false, make_norm},
       Signature{"layer_norm", kLayerNorm, false, make_layer_norm},
       Signature{"rms_norm", kRmsNorm, false, make_rms_norm},
@@ -192,9 +203,9 @@ struct Absent {
 };
 
 constexpr std::array kAbsent = {
-    Absent{"conv2d", "matmul is there"},
-    Absent{"conv1d", "matmul is there"},
-    Absent{"convolution", "matmul is there"},
+    Absent{"conv1d", "conv2d is there"},
+    Absent{"conv3d", "conv2d is there"},
+    Absent{"convolution", "conv2d is there"},
 };
 
 }  // namespace

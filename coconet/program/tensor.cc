@@ -155,6 +155,11 @@ Tensor matmul(const Operand& a, const Operand& b, const Transposed& transposed,
   return Operand::call("matmul", {a, b, transposed.a, transposed.b, given(out)});
 }
 
+Tensor conv2d(const Operand& x, const Operand& w, const Conv2dOptions& options) {
+  return Operand::call("conv2d", {x, w, given(options.stride), given(options.padding),
+                                  options.size ? Given(*options.size) : Given()});
+}
+
 Tensor norm(const Operand& x, std::optional<DType> out) {
   return Operand::call("norm", {x, given(out)});
 }

@@ -143,6 +143,11 @@ struct Transposed {
 Tensor matmul(const Operand& a, const Operand& b, std::optional<DType> out = std::nullopt);
 Tensor matmul(const Operand& a, const Operand& b, const Transposed& transposed,
               std::optional<DType> out = std::nullopt);
+struct Conv2dOptions {
+  int stride = 1, padding = 0;
+  std::optional<Shape> size = std::nullopt;  // OH and OW where they are no product of dims
+};
+Tensor conv2d(const Operand& x, const Operand& w, const Conv2dOptions& options = {});
 Tensor sum(const Operand& x, const Over& over = Over());
 Tensor max(const Operand& x, const Over& over = Over());
 Tensor min(const Operand& x, const Over& over = Over());

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "coconet/runtime/conv2d.h"
 #include "coconet/runtime/matmul.h"
 
 namespace coconet::runtime {
@@ -81,6 +82,7 @@ kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inp
   call.base = base_;
   call.wait_slow = &Communicator::wait_slow;
   call.matmul = &Communicator::matmul;
+  call.conv2d = &Communicator::conv2d;
   call.fail = &Communicator::fail_call;
   call.runtime = this;
   return call;
@@ -151,6 +153,10 @@ kernel::Status Communicator::wait_slow(void* self, int peer, std::uint64_t targe
 
 kernel::Status Communicator::matmul(void* self, const kernel::MatmulCall& call) {
   return static_cast<Communicator*>(self)->status_of([&] { runtime::matmul(call); });
+}
+
+kernel::Status Communicator::conv2d(void* self, const kernel::Conv2dCall& call) {
+  return static_cast<Communicator*>(self)->status_of([&] { runtime::conv2d(call); });
 }
 
 kernel::Status Communicator::fail_call(void* self, const char* message) {

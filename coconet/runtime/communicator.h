@@ -73,6 +73,7 @@ class Communicator {
   kernel::Status status_of(const std::function<void()>& body);
   static kernel::Status wait_slow(void* self, int peer, std::uint64_t target, int tick, int launch);
   static kernel::Status matmul(void* self, const kernel::MatmulCall& call);
+  static kernel::Status conv2d(void* self, const kernel::Conv2dCall& call);
   static kernel::Status fail_call(void* self, const char* message);
 
   SegmentHeader& own() const { return segment(rank_).header(); }

@@ -70,6 +70,7 @@ class Chunker {
     const auto set = [&](bool maps_chunks) { grain_[id.index] = grain_of(id, maps_chunks); };
     std::visit(
         Overloaded{[&](const Matmul&) { refusal = place_matmul(id); },
+                   [&](const Conv2d&) { refusal = place_conv2d(id); },
                    [&](const Reduce& op) { set(!op.dims.empty() && !cuts(op.dims)); },
                    [&](const LayerNorm&) { set(has_rows(id)); },
                    [&](const RmsNorm&) { set(has_rows(id)); },
@@ -128,6 +129,19 @@ class Chunker {
     const bool other = grain_[node.inputs[1].index] == Grain::chunked ||
                        (std::get<Matmul>(node.op).ta && reads_chunks(id));
     grain_[id.index] = other ? Grain::late : Grain::chunked;
+    return std::nullopt;
+  }
+
+  // Chunks of images: it needs rows of one beyond those of its own chunk.
+  std::optional<Refusal> place_conv2d(NodeId id) {
+    if (!(slice_ == Slice::dim(0)) || !spans(id)) {
+      return Refusal{quoted(graph_, id) +
+                         " is a conv2d, which makes chunks of its dim 0, but the " +
+                         "chunks are cut along " + slice_.text() + "; split with (0) instead",
+                     id};
+    }
+    const bool weight = grain_[graph_.node(id).inputs[1].index] == Grain::chunked;
+    grain_[id.index] = weight ? Grain::late : Grain::chunked;
     return std::nullopt;
   }
 

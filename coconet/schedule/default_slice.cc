@@ -14,19 +14,22 @@ bool is_elementwise(const Op& op) {
          std::holds_alternative<Dropout>(op) || std::holds_alternative<Update>(op);
 }
 
-bool made_by_matmul(const Graph& graph, NodeId value) {
+// How many leading dims a product makes the value by: all but the last of a matmul, the first of a
+// conv2d; none if no product makes it, through pointwise operations.
+std::optional<int> rows_of_product(const Graph& graph, NodeId value) {
   const Shape& shape = graph.node(value).type.shape;
   NodeSet made = set_of(graph, {value});
   for (int i = value.index; i >= 0; --i) {
     const Node& node = graph.node({i});
     if (!made[i] || !(node.type.shape == shape)) continue;
-    if (std::holds_alternative<Matmul>(node.op)) return true;
+    if (std::holds_alternative<Matmul>(node.op)) return node.type.rank() - 1;
+    if (std::holds_alternative<Conv2d>(node.op)) return 1;
     const bool through = is_elementwise(node.op) || std::holds_alternative<AllReduce>(node.op) ||
                          std::holds_alternative<AsPartial>(node.op);
     if (!through) continue;
     for (NodeId input : node.inputs) made[input.index] = true;
   }
-  return false;
+  return std::nullopt;
 }
 
 // The first dim that a row reduction after the value reduces.
@@ -96,8 +99,8 @@ std::optional<Refusal> refuse_flat(const Graph& graph, NodeId value, const AxisL
 Verdict<Slice> default_slice(const Graph& graph, NodeId value, const AxisList& axes) {
   const TensorType& type = graph.node(value).type;
   std::optional<int> rows = reduced_from(graph, value);
-  if (made_by_matmul(graph, value)) {
-    rows = std::min(rows.value_or(type.rank() - 1), type.rank() - 1);
+  if (const auto product = rows_of_product(graph, value)) {
+    rows = std::min(rows.value_or(*product), *product);
   }
   int first = 0;
   int last = rows.value_or(0) - 1;

@@ -276,12 +276,11 @@ class Members {
 
   std::optional<Refusal> refuse_operation(NodeId id, const Space& space) const {
     const Node& node = graph_.node(id);
-    if (std::holds_alternative<Matmul>(node.op)) {
-      const std::string found = quoted(graph_, id) + " is a matmul, a launch of its own; ";
-      return Refusal{found + "overlap it with the group instead", id};
+    const std::string found = quoted(graph_, id) + " is a " + std::string(name_of(node.op));
+    if (is_product(node.op)) {
+      return Refusal{found + ", a launch of its own; overlap it with the group instead", id};
     }
     if (is_movement(node.op)) {
-      const std::string found = quoted(graph_, id) + " is a " + std::string(name_of(node.op));
       return Refusal{found + ", which moves data in a launch of its own; fuse what is before it",
                      id};
     }

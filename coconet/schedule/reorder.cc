@@ -177,7 +177,7 @@ class Mover {
   // What the node reads before the gathers.
   std::vector<NodeId> operands(NodeId id, bool* changed) {
     const Node& node = graph_.node(id);
-    const bool matmul = std::holds_alternative<Matmul>(node.op);
+    const bool product = is_product(node.op);
     std::vector<NodeId> inputs;
     std::optional<TensorType> like;
     for (NodeId input : node.inputs) {
@@ -189,7 +189,7 @@ class Mover {
     }
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const NodeId input = node.inputs[k];
-      if (moved_[input.index].valid() || (matmul && (like || k > 0))) continue;
+      if (moved_[input.index].valid() || (product && (like || k > 0))) continue;
       const NodeId again = first_use(node.inputs, k);
       if (again.valid()) {
         inputs[k] = inputs[again.index];

@@ -96,6 +96,28 @@ class MatmulTurn : public ResultsTurn {
   const plan::MatmulLaunch& launch_;
 };
 
+// In f64, rounded once.
+class Conv2dTurn : public ResultsTurn {
+ public:
+  Conv2dTurn(const Context& context, const plan::Turn& turn, int rank,
+             const plan::Conv2dLaunch& launch)
+      : ResultsTurn(context, turn, rank, launch.out), launch_(launch) {}
+
+ protected:
+  ScalarValue result(std::int64_t, const plan::Coordinates& at) override {
+    double sum = 0;
+    plan::for_each_product(launch_.op, piece(launch_.x), piece(launch_.w), at,
+                           [&](std::int64_t x, std::int64_t w) {
+                             const double of_x = x < 0 ? 0 : interp::to_double(read(launch_.x, x));
+                             sum += of_x * interp::to_double(read(launch_.w, w));
+                           });
+    return interp::cast(interp::scalar(sum), buffer(out_).type.dtype.kind);
+  }
+
+ private:
+  const plan::Conv2dLaunch& launch_;
+};
+
 // 16 lanes over what is held of the reduced index, row-major.
 class ReduceTurn : public ResultsTurn {
  public:
@@ -187,6 +209,11 @@ std::unique_ptr<TurnWork> move_turn(const Context& context, const plan::Turn& tu
 std::unique_ptr<TurnWork> matmul_turn(const Context& context, const plan::Turn& turn, int rank,
                                       const plan::MatmulLaunch& launch) {
   return std::make_unique<MatmulTurn>(context, turn, rank, launch);
+}
+
+std::unique_ptr<TurnWork> conv2d_turn(const Context& context, const plan::Turn& turn, int rank,
+                                      const plan::Conv2dLaunch& launch) {
+  return std::make_unique<Conv2dTurn>(context, turn, rank, launch);
 }
 
 std::unique_ptr<TurnWork> reduce_turn(const Context& context, const plan::Turn& turn, int rank,

@@ -8,6 +8,8 @@ namespace coconet::simulate {
 
 std::unique_ptr<TurnWork> matmul_turn(const Context& context, const plan::Turn& turn, int rank,
                                       const plan::MatmulLaunch& launch);
+std::unique_ptr<TurnWork> conv2d_turn(const Context& context, const plan::Turn& turn, int rank,
+                                      const plan::Conv2dLaunch& launch);
 std::unique_ptr<TurnWork> reduce_turn(const Context& context, const plan::Turn& turn, int rank,
                                       const plan::ReduceLaunch& launch);
 std::unique_ptr<TurnWork> move_turn(const Context& context, const plan::Turn& turn, int rank,

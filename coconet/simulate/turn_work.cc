@@ -12,6 +12,7 @@ std::unique_ptr<TurnWork> work_of(const Context& context, const plan::Turn& turn
             return std::make_unique<KernelTurn>(context, turn, rank, kernel);
           },
           [&](const plan::MatmulLaunch& m) { return matmul_turn(context, turn, rank, m); },
+          [&](const plan::Conv2dLaunch& c) { return conv2d_turn(context, turn, rank, c); },
           [&](const plan::ReduceLaunch& r) { return reduce_turn(context, turn, rank, r); },
           [&](const plan::MoveLaunch& m) { return move_turn(context, turn, rank, m); },
       },

@@ -110,7 +110,7 @@ TEST(ParseStatements, Arguments) {
 }
 
 TEST(ParseStatements, AbsentOperations) {
-  for (const char* name : {"conv1d", "conv2d", "convolution"}) {
+  for (const char* name : {"conv1d", "conv3d", "convolution"}) {
     expect_statement_error("z = " + std::string(name) + "(x)", "7",
                            "`" + std::string(name) + "` is not supported in this version");
     try {

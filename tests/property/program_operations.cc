@@ -11,7 +11,8 @@ bool ProgramWriter::operation() {
   if (kind < 40) return binary(x);
   if (kind < 44) return choice(x);
   if (kind < 49) return drop(x);
-  if (kind < 56) return product(x);
+  if (kind < 54) return product(x);
+  if (kind < 56) return convolution(x);
   if (kind < 64) return reduction(x);
   if (kind < 71) return normalise(x);
   if (kind < 77) return movement(x);
@@ -78,6 +79,33 @@ bool ProgramWriter::product(int x) {
     }
   }
   return add(op, {x, input(weight)}).has_value();
+}
+
+// Of four dims, the first or last of which may be new and 1; the result has x's sizes but for its
+// channels.
+bool ProgramWriter::convolution(int x) {
+  Reshape images{type(x).shape};
+  while (images.shape.size() < 4) {
+    images.shape.insert(random_.chance(50) ? images.shape.begin() : images.shape.end(), Dim(1));
+  }
+  if (images.shape.size() > 4 || type(x).is_list()) return false;
+  if (type(x).rank() < 4) {
+    const auto reshaped = add(images, {x});
+    if (!reshaped) return false;
+    x = *reshaped;
+  }
+  const TensorType of = type(x);
+  const int window = random_.chance(50) ? 3 : 1;
+  TensorType weight{of.dtype,
+                    {random_.chance(50) ? of.shape[1] : Dim(2), of.shape[1], window, window},
+                    Layout(program_.axes)};
+  for (int axis = 0; axis < program_.axes; ++axis) {
+    const bool channels = of.layout.is<Sliced>(axis) && of.layout.slice(axis) == Slice::dim(1);
+    if (channels || random_.chance(20)) {
+      weight.layout = weight.layout.with(axis, Sliced{Slice::dim(channels ? 1 : 0)});
+    }
+  }
+  return add(Conv2d{1, window / 2, {}}, {x, input(weight)}).has_value();
 }
 
 bool ProgramWriter::reduction(int x) {

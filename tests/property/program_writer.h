@@ -26,6 +26,7 @@ class ProgramWriter {
   bool choice(int x);  // where
   bool drop(int x);
   bool product(int x);
+  bool convolution(int x);
   bool reduction(int x);
   bool normalise(int x);
   bool movement(int x);

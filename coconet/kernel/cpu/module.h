@@ -3,6 +3,7 @@
 
 #include "coconet/kernel/call.h"
 #include "coconet/kernel/cpu/chunks.h"
+#include "coconet/kernel/cpu/conv2d.h"
 #include "coconet/kernel/cpu/list.h"
 #include "coconet/kernel/cpu/matmul.h"
 #include "coconet/kernel/cpu/move.h"

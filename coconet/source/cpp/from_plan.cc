@@ -9,6 +9,7 @@
 namespace coconet::source::cpp {
 
 using plan::BufferId;
+using plan::Conv2dLaunch;
 using plan::Kernel;
 using plan::MatmulLaunch;
 using plan::MoveLaunch;
@@ -115,6 +116,7 @@ class ModulePrinter {
                               return kernel_text(plan_, l, kernel, pieces_, buffers_);
                             },
                             [&](const MatmulLaunch& matmul) { return matmul_text(l, matmul); },
+                            [&](const Conv2dLaunch& conv) { return conv2d_text(l, conv); },
                             [&](const ReduceLaunch& reduce) { return reduce_text(l, reduce); },
                             [&](const MoveLaunch& move) { return move_text(l, move); },
                         },
@@ -128,25 +130,44 @@ class ModulePrinter {
            ">(call, buffer::" + buffers_.at(id.index) + ", call.rank)";
   }
 
-  std::string matmul_text(int l, const MatmulLaunch& matmul) {
+  // Begins a launch of a product: the spaces of its operands and of its result, and the arguments
+  // that describe them. A chunk of an overlapped group is `count` rows from `begin` on.
+  std::string product_heading(int l, const std::vector<std::pair<const char*, BufferId>>& tensors,
+                              std::string* arguments) {
     std::string out = "Status launch_" + std::to_string(l) +
                       "(const Ranks& ranks, [[maybe_unused]] std::int64_t begin = 0,\n"
                       "                [[maybe_unused]] std::int64_t count = -1) {\n"
                       "  const Call& call = ranks.call;\n";
-    std::string operands;
-    for (const auto& [name, id] :
-         {std::pair{"a", matmul.a}, {"b", matmul.b}, {"out", matmul.out}}) {
+    for (const auto& [name, id] : tensors) {
       const TensorType& type = plan_.buffer(id).type;
       out += "  const Space " + std::string(name) + " = " + pieces_.of(type) + ";\n";
-      operands += ", {" + std::string(name) + ", " + own_pointer(id) + ", " +
-                  std::to_string(size_of(type.dtype.kind)) + "}";
+      *arguments += ", {" + std::string(name) + ", " + own_pointer(id) + ", " +
+                    std::to_string(size_of(type.dtype.kind)) + "}";
     }
-    const auto kind = [&](BufferId id) { return plan_.buffer(id).type.dtype.kind; };
-    out += rows_scale(l, matmul);
-    out += "  return matmul_piece(call, " + matmul_type(kind(matmul.a)) + ", " +
-           matmul_type(kind(matmul.out)) + operands + ", " + (matmul.ta ? "true" : "false") + ", " +
-           (matmul.tb ? "true" : "false") + ", begin, count);\n}\n\n";
     return out;
+  }
+
+  std::string product_type(BufferId id) const {
+    return matmul_type(plan_.buffer(id).type.dtype.kind);
+  }
+
+  std::string matmul_text(int l, const MatmulLaunch& matmul) {
+    std::string operands;
+    std::string out =
+        product_heading(l, {{"a", matmul.a}, {"b", matmul.b}, {"out", matmul.out}}, &operands);
+    out += rows_scale(l, matmul);
+    return out + "  return matmul_piece(call, " + product_type(matmul.a) + ", " +
+           product_type(matmul.out) + operands + ", " + (matmul.ta ? "true" : "false") + ", " +
+           (matmul.tb ? "true" : "false") + ", begin, count);\n}\n\n";
+  }
+
+  std::string conv2d_text(int l, const Conv2dLaunch& conv) {
+    std::string operands;
+    const std::string out =
+        product_heading(l, {{"x", conv.x}, {"w", conv.w}, {"out", conv.out}}, &operands);
+    return out + "  return conv2d_piece(call, " + product_type(conv.x) + operands + ", " +
+           std::to_string(conv.op.stride) + ", " + std::to_string(conv.op.padding) +
+           ", begin, count);\n}\n\n";
   }
 
   // Chunks count rows of the group's slice; the matmul's are finer by the dims between the slice

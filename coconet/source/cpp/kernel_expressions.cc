@@ -126,6 +126,7 @@ std::string KernelPrinter::compute_definition(Id id) {
           },
           [&](const Input& op) { return unexpected(op); },
           [&](const Matmul& op) { return unexpected(op); },
+          [&](const Conv2d& op) { return unexpected(op); },
           [&](const Reduce& op) { return unexpected(op); },
           [&](const Norm& op) { return unexpected(op); },
           [&](const LayerNorm& op) { return unexpected(op); },

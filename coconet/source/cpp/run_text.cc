@@ -4,6 +4,7 @@
 
 namespace coconet::source::cpp {
 
+using plan::Conv2dLaunch;
 using plan::Kernel;
 using plan::Launch;
 using plan::LaunchId;
@@ -114,8 +115,10 @@ class RunPrinter {
   bool works_on_own_slice(const Launch& launch, const OverlapGroup& group) const {
     const Kernel* kernel = std::get_if<Kernel>(&launch.work);
     const MatmulLaunch* matmul = std::get_if<MatmulLaunch>(&launch.work);
-    if (group.axes.empty() || (!kernel && !matmul)) return false;
-    const Layout& layout = kernel ? kernel->space.layout : plan_.buffer(matmul->out).type.layout;
+    const Conv2dLaunch* conv = std::get_if<Conv2dLaunch>(&launch.work);
+    if (group.axes.empty() || (!kernel && !matmul && !conv)) return false;
+    const Layout& layout =
+        kernel ? kernel->space.layout : plan_.buffer(matmul ? matmul->out : conv->out).type.layout;
     return layout.is<Sliced>(group.axes[0]) && layout.slice(group.axes[0]) == group.slice;
   }
 

@@ -1,4 +1,4 @@
-#include "coconet/interp/matmul.h"
+#include "coconet/interp/product.h"
 
 #include <gtest/gtest.h>
 
