@@ -48,5 +48,21 @@ program p(x: f32[N] sliced(0), y_i: f32[N] sliced(0)) {
                   "--ranks 2 --dim N=5");
 }
 
+// Buffers beside the words that kernels make of other buffers, before them and after them.
+TEST(CliProgram, NamesOfBuffersMayBeThoseOfTheirParts) {
+  expect_verified(R"(
+mesh world(tp)
+dim N
+program p(x: f32[N] sliced(0), at_y: f32[N] sliced(0)) {
+  x_i = x + at_y
+  y = x_i * 2.0
+  to_z = y - x_i
+  z = all_gather(to_z + x)
+  return x_i, y, z
+}
+)",
+                  "--ranks 2 --dim N=5");
+}
+
 }  // namespace
 }  // namespace coconet::tests

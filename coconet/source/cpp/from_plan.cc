@@ -29,7 +29,7 @@ class ModulePrinter {
     Names names;
     for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
       const std::string& name = plan.buffers[b].name;
-      buffers_[b] = names.fresh(name.starts_with('#') ? "t" + name.substr(1) : name);
+      buffers_[b] = names.fresh_buffer(name.starts_with('#') ? "t" + name.substr(1) : name);
     }
   }
 

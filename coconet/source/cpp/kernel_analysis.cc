@@ -80,8 +80,7 @@ std::string KernelPrinter::wanted_name(Id id) const {
 void KernelPrinter::choose_names() {
   Names names;
   for (const auto& [buffer, name] : buffer_names_) {
-    for (const char* prefix : {"at_", "to_", "held_"}) names.take(prefix + name);
-    names.take(name + "_i");
+    for (const std::string& derived : derived_names(name)) names.take(derived);
     // A scalar's name is free for its value, unless the kernel stores it.
     bool pointed = !plan_.buffers[buffer].type.is_scalar();
     for (const Store& store : kernel_.stores) pointed = pointed || store.buffer.index == buffer;

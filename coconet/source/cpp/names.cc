@@ -181,6 +181,23 @@ std::string Names::fresh(const std::string& wanted) {
   return name;
 }
 
+std::string Names::fresh_buffer(const std::string& wanted) {
+  for (;;) {
+    const std::string name = fresh(wanted);
+    const std::vector<std::string> derived = derived_names(name);
+    const bool free = std::none_of(derived.begin(), derived.end(), [&](const std::string& other) {
+      return taken_.contains(other);
+    });
+    if (!free) continue;
+    taken_.insert(derived.begin(), derived.end());
+    return name;
+  }
+}
+
+std::vector<std::string> derived_names(const std::string& buffer) {
+  return {buffer + "_i", "at_" + buffer, "to_" + buffer, "held_" + buffer};
+}
+
 // Escaped names end in _x, and so are those escaped that do already: no two dims meet.
 std::string dim_name(const std::string& name) {
   const bool plain = name.find_first_of("'") == std::string::npos && name[0] != '_' &&

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 namespace coconet::source::cpp {
 
@@ -12,12 +13,17 @@ class Names {
  public:
   explicit Names(std::set<std::string> taken = {});
   std::string fresh(const std::string& wanted);
+  // For a buffer: what kernels make of its name (`derived_names`) is free as well, and taken.
+  std::string fresh_buffer(const std::string& wanted);
   // Never to be given: an identifier as it stands, made elsewhere.
   void take(const std::string& name) { taken_.insert(name); }
 
  private:
   std::set<std::string> taken_;
 };
+
+// What kernels call the parts of a buffer: x gives x_i, at_x, to_x, held_x.
+std::vector<std::string> derived_names(const std::string& buffer);
 
 // The function in namespace dim of a dim: the same for the same name, another for every other.
 std::string dim_name(const std::string& name);
