@@ -116,8 +116,20 @@ bool was_killed(const ProcessResult& result) {
          says("unable to execute command: Killed");
 }
 
-[[noreturn]] void report(const ProcessResult& result, const std::string& command,
-                         TemporaryDirectory& work, const fs::path& source) {
+// What the command says of the shortest source; "" if it compiles that.
+std::string failure_of(const std::vector<std::string>& command, TemporaryDirectory& work) {
+  const fs::path source = work.path() / "shortest.cc";
+  write_file(source, "int coconet_shortest;\n");
+  std::vector<std::string> words = command;
+  words.insert(words.end(), {"-o", (work.path() / "shortest.so").string(), source.string()});
+  const ProcessResult result = work.run(words);
+  return result.succeeded() ? "" : text_of(words) + "\n" + result.output;
+}
+
+// `compiler`: the command without its files.
+[[noreturn]] void report(const ProcessResult& result, const std::vector<std::string>& compiler,
+                         const std::string& command, TemporaryDirectory& work,
+                         const fs::path& source) {
   if (const std::string lack = lack_of_room(work.path()); !lack.empty()) {
     throw UserError(ErrorKind::runtime, "cannot compile in " + work.path().string() + ": " + lack);
   }
@@ -127,6 +139,10 @@ bool was_killed(const ProcessResult& result) {
                         (result.signal ? " by signal " + std::to_string(result.signal) : "") +
                         ", as the kernel does when memory runs out: " + command + "\n" +
                         result.output);
+  }
+  if (const std::string failure = failure_of(compiler, work); !failure.empty()) {
+    throw UserError(ErrorKind::runtime,
+                    "the C++ compiler does not work on this machine: " + failure);
   }
   work.keep();
   throw InternalError("the generated source does not compile; it is kept as " + source.string() +
@@ -170,7 +186,7 @@ CompiledLibrary Toolchain::compile(const std::string& source) const {
     std::vector<std::string> command = command_;
     command.insert(command.end(), {"-o", library.string(), text.string()});
     const ProcessResult result = work->run(command);
-    if (!result.succeeded()) report(result, text_of(command), *work, text);
+    if (!result.succeeded()) report(result, command_, text_of(command), *work, text);
     stored = cache_.store(key, library, work);
   }
   out.path = stored.path;

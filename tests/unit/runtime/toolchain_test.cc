@@ -103,21 +103,24 @@ TEST_F(ToolchainTest, TextThatDoesNotCompileIsKeptAndShown) {
   }
 }
 
-TEST_F(ToolchainTest, ACompilerThatIsKilledIsNoFaultOfOurs) {
-  std::ofstream(directory_.path() / "c++")
-      << "#!/bin/sh\n"
-         "case \"$*\" in *-dM*) echo '#define A 1'; exit;; esac\n"
-         "echo 'g++: fatal error: Killed signal terminated "
-         "program cc1plus' >&2; exit 1\n";
-  const std::string compiler = (directory_.path() / "c++").string();
-  chmod(compiler.c_str(), 0755);
-  try {
-    Toolchain({.compiler = compiler, .include_dir = "", .cache_dir = cache()}).compile("int x;");
-    FAIL() << "compiled";
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.message(), HasSubstr("the compiler was killed, as the kernel does"));
-  }
-  EXPECT_EQ(files(), 0);
+TEST_F(ToolchainTest, ACompilerThatIsKilledOrDoesNotWorkIsNoFaultOfOurs) {
+  const auto refused = [&](const std::string& says, const char* words) {
+    std::ofstream(directory_.path() / "c++")
+        << "#!/bin/sh\ncase \"$*\" in *-dM*) echo '#define A 1'; exit;; esac\necho '" << says
+        << "' >&2; exit 1\n";
+    const std::string compiler = (directory_.path() / "c++").string();
+    chmod(compiler.c_str(), 0755);
+    try {
+      Toolchain({.compiler = compiler, .include_dir = "", .cache_dir = cache()}).compile("int x;");
+      FAIL() << "compiled";
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.message(), HasSubstr(words));
+    }
+    EXPECT_EQ(files(), 0);
+  };
+  refused("g++: fatal error: Killed signal terminated program cc1plus",
+          "the compiler was killed, as the kernel does");
+  refused("c++: fatal error: cannot execute as", "the C++ compiler does not work on this machine");
 }
 
 TEST_F(ToolchainTest, NoCompilerAndNoHeadersAreUserErrors) {
