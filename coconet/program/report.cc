@@ -41,6 +41,17 @@ std::optional<std::string_view> line_of(std::string_view source, int number) {
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
+// Bytes of the UTF-8 character that begins there; 0: none does.
+int character_at(std::string_view text, int begin) {
+  const auto first = static_cast<unsigned char>(text[begin]);
+  const int size = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  if (first > 0xF4 || begin + size > static_cast<int>(text.size())) return 0;
+  for (int i = 1; i < size; ++i) {
+    if (!continues_character(text[begin + i])) return 0;
+  }
+  return size;
+}
+
 // The part of the line around the place, and marks under the place.
 struct Excerpt {
   std::string text;
@@ -53,12 +64,14 @@ Excerpt excerpt_of(std::string_view line, int column, int length) {
   while (begin > 0 && continues_character(line[begin])) --begin;
   const int end = std::min(size, begin + kWidth);
   Excerpt out;
+  int whole = begin;  // up to there characters are whole
   for (int i = begin; i < end; ++i) {
     const char c = line[i];
-    const bool printable = static_cast<unsigned char>(c) >= 0x20 && c != 0x7F;
-    out.text += printable || c == '\t' ? c : '?';
+    if (i >= whole) whole = i + character_at(line.substr(0, end), i);
+    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    out.text += (i < whole && !control) || c == '\t' ? c : '?';
     if (i >= column - 1) continue;
-    if (!continues_character(c)) out.marks += c == '\t' ? '\t' : ' ';
+    if (i >= whole || !continues_character(c)) out.marks += c == '\t' ? '\t' : ' ';
   }
   const int room = std::max(1, end - (column - 1));
   out.marks += '^' + std::string(std::max(0, std::min(length, room) - 1), '~');

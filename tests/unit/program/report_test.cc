@@ -28,6 +28,11 @@ TEST(Render, TabsAndWideCharactersKeepTheMarkInPlace) {
             "f.coco:1:4: error: wrong\n    1 | \xC3\xA9xy\n      |   ^\n");
 }
 
+TEST(Render, BytesThatAreNoCharacterAreNotPrinted) {
+  EXPECT_EQ(render(error_at(1, 6, 1), "a\xFF\xC3\x1B\xA9y\xE2\x82\xAC\xE2\x82"),
+            "f.coco:1:6: error: wrong\n    1 | a????y\xE2\x82\xAC??\n      |      ^\n");
+}
+
 TEST(Render, UnderliningEndsWithTheLine) {
   EXPECT_EQ(render(error_at(1, 2, 50), "abc"),
             "f.coco:1:2: error: wrong\n    1 | abc\n      |  ^~\n");
