@@ -1,6 +1,7 @@
 #include "coconet/execute/inputs.h"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <optional>
 
@@ -105,6 +106,26 @@ TensorData default_scalar(const std::string& name, const Input& input) {
   return scalar;
 }
 
+// The rate of a dropout that is a scalar is known before any rank runs.
+void need_rates(const Graph& graph, const GlobalTensors& given) {
+  for (const Node& node : graph.nodes()) {
+    if (!std::holds_alternative<Dropout>(node.op)) continue;
+    const Node& rate = graph.node(node.inputs[1]);
+    const auto value = given.find(rate.name);
+    if (!std::holds_alternative<Input>(rate.op) || value == given.end()) continue;
+    for (std::int64_t i = 0; i < value->second.elements(); ++i) {
+      const auto found = static_cast<float>(value->second.value(i));
+      if (kernel::valid_rate(found)) continue;
+      char text[32];
+      const auto end = std::to_chars(text, text + sizeof text, found).ptr;
+      throw UserError(ErrorKind::data,
+                      "the rate of this dropout, " + rate.name + ", must be from 0 to 1; found " +
+                          std::string(text, end),
+                      node.where);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting& setting,
@@ -133,6 +154,7 @@ std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting&
       given[own] = drawn_tensor(own, input, member_shape(type, setting, k), setting.seed);
     }
   });
+  need_rates(graph, given);
   return drawn;
 }
 

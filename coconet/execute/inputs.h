@@ -33,7 +33,8 @@ Sizes bind_dims(const Graph& graph, const GlobalTensors& given, const MeshSizes&
 
 // Draws every tensor and state that is not given, and returns their names: uniform in [-1, 1)
 // (states in [0, 1), integers 0..9) by seed, name and element index, so alike for any rank count.
-// Scalars with a default get it. UserError(data) for a scalar with neither value nor default.
+// Scalars with a default get it. UserError(data) for a scalar with neither value nor default, and
+// for an input that is the rate of a dropout and not from 0 to 1.
 std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting& setting,
                                       GlobalTensors& given);
 

@@ -96,8 +96,8 @@ struct Call {
                       int launch) = nullptr;
   Status (*matmul)(void* runtime, const MatmulCall&) = nullptr;
   Status (*conv2d)(void* runtime, const Conv2dCall&) = nullptr;
-  // Records why the call fails, for the user; gives kFailed.
-  Status (*fail)(void* runtime, const char* message) = nullptr;
+  // Records why the call fails in a launch, for the user; gives kFailed.
+  Status (*fail)(void* runtime, int launch, const char* message) = nullptr;
   void* runtime = nullptr;
 };
 

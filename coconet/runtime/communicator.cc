@@ -159,9 +159,10 @@ kernel::Status Communicator::conv2d(void* self, const kernel::Conv2dCall& call) 
   return static_cast<Communicator*>(self)->status_of([&] { runtime::conv2d(call); });
 }
 
-kernel::Status Communicator::fail_call(void* self, const char* message) {
+kernel::Status Communicator::fail_call(void* self, int launch, const char* message) {
   auto& me = *static_cast<Communicator*>(self);
-  return me.status_of([&] { throw UserError(ErrorKind::data, message); });
+  return me.status_of(
+      [&] { throw UserError(ErrorKind::data, me.launch_text_(launch) + ": " + message); });
 }
 
 std::string Communicator::tick_text(int tick, int launch) const {

@@ -74,7 +74,7 @@ class Communicator {
   static kernel::Status wait_slow(void* self, int peer, std::uint64_t target, int tick, int launch);
   static kernel::Status matmul(void* self, const kernel::MatmulCall& call);
   static kernel::Status conv2d(void* self, const kernel::Conv2dCall& call);
-  static kernel::Status fail_call(void* self, const char* message);
+  static kernel::Status fail_call(void* self, int launch, const char* message);
 
   SegmentHeader& own() const { return segment(rank_).header(); }
   std::uint64_t progress_of(int rank) const;

@@ -122,10 +122,22 @@ TEST(CliRun, ADropoutRateOutsideItsRangeIsRefused) {
   for (const char* rate : {"1.5", "-0.25", "nan"}) {
     const ToolResult result = run_tool(kAttention + "--ranks 2 --scalar rate=" + rate);
     EXPECT_EQ(result.exit_code, 1);
-    EXPECT_THAT(result.err, AllOf(HasSubstr("error: rank "),
-                                  HasSubstr("the rate of a dropout must be from 0 to 1; found "),
-                                  HasSubstr(rate), Not(HasSubstr("fault"))));
+    EXPECT_THAT(result.err,
+                HasSubstr("examples/attention.coco:10:11: error: the rate of this dropout, rate, "
+                          "must be from 0 to 1; found " +
+                          std::string(rate) + "\n"));
   }
+  const TemporaryFolder folder;
+  const std::string file = folder.path("computed.coco");
+  test::write_text(file,
+                   "mesh w(tp)\ndim N\nprogram p(x: f32[N], scalar a: f32) {\n"
+                   "  y = dropout(x, a - 1.0)\n  return y }\n");
+  const ToolResult computed = run_tool("run " + file + " --ranks 1 --dim N=2 --scalar a=0.75");
+  EXPECT_EQ(computed.exit_code, 1);
+  EXPECT_THAT(computed.err, AllOf(HasSubstr("rank 0: y at " + file +
+                                            ":4:7: the rate of a dropout must be from 0 "
+                                            "to 1; found -0.25\n"),
+                                  Not(HasSubstr("fault"))));
   expect_verified(kAttention + "--ranks 2 --schedule fused --scalar rate=1");
   expect_verified(kAttention + "--ranks 2 --schedule fused --scalar rate=0");
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <initializer_list>
 
 #include "coconet/kernel/call.h"
@@ -96,11 +97,15 @@ struct Ranks {
 };
 
 // Ends the call with an error unless the rate of a dropout is a number from 0 to 1.
-inline Status check_rate(const Call& call, float rate) {
+inline Status check_rate(const Call& call, int launch, float rate) {
   if (valid_rate(rate)) return kOk;
-  char text[80];
-  std::snprintf(text, sizeof text, "the rate of a dropout must be from 0 to 1; found %.9g", rate);
-  return call.fail(call.runtime, text);
+  char number[24], text[80];
+  for (int digits = 6; digits <= 9; ++digits) {  // as many as tell it from other floats
+    std::snprintf(number, sizeof number, "%.*g", digits, rate);
+    if (std::strtof(number, nullptr) == rate) break;
+  }
+  std::snprintf(text, sizeof text, "the rate of a dropout must be from 0 to 1; found %s", number);
+  return call.fail(call.runtime, launch, text);
 }
 
 // Blocks of a tensor of `count` elements.

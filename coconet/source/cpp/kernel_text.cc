@@ -117,7 +117,7 @@ void KernelPrinter::print_call_values() {
     const auto* dropout = compute ? std::get_if<Dropout>(&compute->op) : nullptr;
     if (dropout) {
       const std::string rate = expression(at(id).inputs[1].index);
-      line("  ", "COCONET_TRY(check_rate(call, " + rate + "));");
+      line("  ", "COCONET_TRY(check_rate(call, " + std::to_string(launch_) + ", " + rate + "));");
       line("  ", "const Dropout dropout_" + std::to_string(id) + "(call.seed, call.call_number, " +
                      std::to_string(dropout->site) + ", " + local_hash(id) + ", " + rate + ");");
     }
