@@ -29,6 +29,11 @@ inline Placement rooted(int root = 0) { return Rooted{root}; }
 inline Placement local() { return Local{}; }
 inline Placement replicated() { return Replicated{}; }
 
+// Block sums of N elements on a mesh of one axis.
+inline TensorType block_sums(const Placement& placement = Replicated{}) {
+  return {f32, {Dim::blocks(dim("N"))}, Layout(1).with(0, placement)};
+}
+
 // Builds a program on `mesh world(axes...)`, one input a call.
 struct Fixture {
   explicit Fixture(std::vector<std::string> axes = {"tp"}, std::vector<DTypeParameter> dtypes = {})

@@ -47,12 +47,29 @@ std::string joined(const std::vector<UserError>& errors) {
   return out;
 }
 
+// A word of a message, as a name in a file, may be as long as the file.
+std::string with_short_words(const std::string& message) {
+  constexpr std::size_t kLongest = 255, kShown = 40;
+  std::string out;
+  for (std::size_t begin = 0, end = 0; begin < message.size(); begin = end) {
+    const auto in_word = [&](char c) {
+      return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    };
+    while (end < message.size() && in_word(message[end])) ++end;
+    const std::size_t length = end - begin;
+    out.append(message, begin, length > kLongest ? kShown : length);
+    if (length > kLongest) out += "...";
+    while (end < message.size() && !in_word(message[end])) out += message[end++];
+  }
+  return out;
+}
+
 }  // namespace
 
 UserError::UserError(ErrorKind kind, std::string message, Where where)
-    : std::runtime_error(with_place(message, where)),
+    : std::runtime_error(with_place(with_short_words(message), where)),
       kind_(kind),
-      message_(std::move(message)),
+      message_(with_short_words(message)),
       where_(std::move(where)) {}
 
 UserError UserError::at(const Where& where) const {

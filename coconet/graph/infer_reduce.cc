@@ -246,8 +246,11 @@ TensorType fold_blocks(const Call& call, const FoldBlocks& op) {
   need_operands(call, 1);
   const TensorType& x = call.operands[0];
   need_numbers(call, x.dtype);
-  if (x.rank() != 1 || x.is_list()) {
-    refuse(call, "needed a vector of block sums", "fold(block_sums(x))");
+  if (x.rank() != 1 || !x.shape[0].is_blocks()) {
+    refuse(call, "needed a vector of block sums",
+           "fold(block_sums(x)), or " +
+               std::string(op.fold == Fold::sum ? "sum" : name_of(op.fold)) +
+               "(x) of all elements");
   }
   for (int axis = 0; axis < call.mesh.size(); ++axis) {
     if (x.layout.is<Partial>(axis)) of_partial(call, axis, op.fold);

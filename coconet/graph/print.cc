@@ -37,9 +37,12 @@ std::string parameter_text(const Node& node, const Mesh& mesh) {
   std::string out = "scalar " + node.name + ": " + input.type.dtype.text();
   if (input.default_value) {
     const double value = *input.default_value;
-    const bool whole = !is_floating(input.type.dtype.kind);
-    out += " = " + (whole ? std::to_string(static_cast<std::int64_t>(value))
-                          : text_of(LiteralValue(value)));
+    const DTypeKind kind = input.type.dtype.kind;
+    const LiteralValue literal = kind == DTypeKind::boolean ? LiteralValue(value != 0)
+                                 : is_floating(kind)
+                                     ? LiteralValue(value)
+                                     : LiteralValue(static_cast<std::int64_t>(value));
+    out += " = " + text_of(literal);
   }
   return out;
 }

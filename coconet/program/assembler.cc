@@ -133,13 +133,11 @@ void Assembler::number_site(Dropout& dropout, bool given, const Where& where) {
   const int ordinal = dropouts_++;
   if (dropout.site < 0) refuse("a dropout's site is a number from 0 on", where);
   if (!given) dropout.site = ordinal;
-  (given ? given_sites_ : numbered_sites_).insert(dropout.site);
-  const std::set<int>& others = given ? numbered_sites_ : given_sites_;
-  if (others.count(dropout.site) > 0) {
-    refuse("two dropouts have site " + std::to_string(dropout.site) +
-               " and so one mask; give every dropout of the program a site, or none",
-           where);
-  }
+  if (sites_.insert(dropout.site).second) return;
+  refuse("two dropouts have site " + std::to_string(dropout.site) +
+             " and so one mask; give every dropout of the program a site of its own, or none (one "
+             "mask for two values: multiply both by a dropout of ones)",
+         where);
 }
 
 Value Assembler::call(const Signature& function, std::span<const Argument> arguments,

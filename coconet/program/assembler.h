@@ -52,9 +52,8 @@ class Assembler {
   void number_site(Dropout& dropout, bool given, const Where& where);
 
   GraphBuilder builder_;
-  std::vector<int> depths_;       // by node: how deep its unnamed expression is
-  std::set<int> numbered_sites_;  // of dropouts that gave none
-  std::set<int> given_sites_;
+  std::vector<int> depths_;  // by node: how deep its unnamed expression is
+  std::set<int> sites_;      // of dropouts
   int dropouts_ = 0;
 };
 

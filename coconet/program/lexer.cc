@@ -88,6 +88,7 @@ class Lexer {
     const char c = peek();
     if (is_letter(c)) return read_name();
     if (is_digit(c)) return read_number();
+    if (c == '.' && is_digit(peek(1))) return refuse_number(0);
     for (std::string_view symbol : kLongSymbols) {
       if (text_.substr(at_, symbol.size()) == symbol) return push(TokenKind::symbol, symbol.size());
     }
@@ -154,7 +155,9 @@ class Lexer {
       std::snprintf(hex, sizeof hex, "byte 0x%02X", c);
       shown = hex;
     }
-    fail(length, shown + " has no meaning in this language outside of comments" + instead_of(c));
+    const bool ascii = c < 0x80;
+    fail(length, shown + " has no meaning in this language outside of comments" +
+                     (ascii ? instead_of(peek()) : "; names are of ASCII letters, digits and _"));
   }
 
   const std::string_view text_;

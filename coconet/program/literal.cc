@@ -135,7 +135,7 @@ double default_of(const LiteralValue& value, const DType& dtype, const Where& wh
   const double number = number_of(value);
   if (dtype.kind == DTypeKind::boolean) {
     if (number == 0 || number == 1) return number;
-    refuse("the default of a bool is 0 or 1", where);
+    refuse("the default of a bool is true or false (or 1 or 0); found " + text_of(value), where);
   }
   if (!is_floating(dtype.kind) && std::fabs(number) > kMost) {
     refuse("the default of a scalar has at most 53 bits", where);

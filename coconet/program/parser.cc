@@ -9,6 +9,14 @@ namespace {
 
 constexpr int kDeepestGroup = 8;
 
+// What the language has for a statement of other languages that begins with `word`.
+std::string instead_of(std::string_view word) {
+  if (word == "if" || word == "else") {
+    return "; there is no `if`: where(condition, x, y) chooses for each element";
+  }
+  return word == "for" || word == "while" ? "; there are no loops" : "";
+}
+
 }  // namespace
 
 void Parser::item() {
@@ -108,9 +116,10 @@ Parameter Parser::parameter() {
   }
   if (cursor_.accept("=")) {
     const TokenKind kind = cursor_.peek(cursor_.is("-") ? 1 : 0).kind;
-    if (kind != TokenKind::integer && kind != TokenKind::real) {
+    const bool number = kind == TokenKind::integer || kind == TokenKind::real;
+    if (!number && !cursor_.is("true") && !cursor_.is("false")) {
       cursor_.fail("found " + Cursor::shown(cursor_.peek()) +
-                   " where the default of a scalar, a number, is needed");
+                   " where the default of a scalar, a number, true or false, is needed");
     }
     out.value = unary();
   }
@@ -180,7 +189,7 @@ Statement Parser::statement(Statement& partial, int nesting) {
         "a value, which takes a name, as `y = " +
         callee + "(...)`");
   }
-  cursor_.expect("=", "after the name that a statement gives");
+  cursor_.expect("=", "after the name that a statement gives" + instead_of(partial.names[0].text));
   const bool fused = cursor_.is("fused") && cursor_.peek(1).kind == TokenKind::name;
   if (fused && !partial.type) {
     cursor_.advance();

@@ -5,6 +5,7 @@
 #include "coconet/base/nearest.h"
 #include "coconet/program/read_program.h"
 #include "coconet/program/read_require.h"
+#include "coconet/program/recursion.h"
 
 namespace coconet {
 namespace {
@@ -17,7 +18,11 @@ class FileReader {
  public:
   FileReader(const syntax::Tree& tree, const std::string& file, const ReadOptions& options,
              ErrorList& errors)
-      : tree_(tree), file_(file), options_(options), errors_(errors) {}
+      : tree_(tree),
+        file_(file),
+        options_(options),
+        errors_(errors),
+        recursive_(recursive_functions(tree)) {}
 
   Programs read() {
     for (const syntax::Item& item : tree_.items) {
@@ -106,6 +111,14 @@ class FileReader {
     if (!declarations_.functions.insert({name, &item}).second) {
       refuse(item.name.place, "the function " + name + " is defined already");
     }
+    const auto recursive = recursive_.find(name);
+    if (recursive == recursive_.end()) return;
+    declarations_.functions.erase(name);
+    const std::vector<std::string>& by = recursive->second;
+    refuse(item.name.place, "the function " + name + " calls itself" +
+                                (by.empty() ? "" : " by way of " + listed(by)) +
+                                "; a call stands for the function's expression, so that would "
+                                "have no end");
   }
 
   void read(const syntax::Program& item) {
@@ -135,6 +148,7 @@ class FileReader {
   const ReadOptions& options_;
   ErrorList& errors_;
   Declarations declarations_;
+  const std::map<std::string, std::vector<std::string>> recursive_;
   Programs out_;
 };
 

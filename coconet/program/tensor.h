@@ -7,6 +7,7 @@
 // An error is thrown at the call that has no meaning and carries its place in the user's source.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -73,6 +74,10 @@ class Operand {
       }
       return Literal{LiteralValue(static_cast<std::int64_t>(number))};
     } else {
+      if (!std::isfinite(static_cast<double>(number))) {
+        throw UserError(ErrorKind::type, "a literal is a finite number; found NaN or infinity",
+                        where);
+      }
       return Literal{LiteralValue(static_cast<double>(number))};
     }
   }

@@ -113,16 +113,18 @@ std::string results_text(const Rewrite& rewrite) {
       out += quoted(rewrite.graph, result.nodes[0]);
     }
   }
-  return out.empty() ? "nothing" : out;
+  return out;
 }
 
 void check_results(const Step& step, const Verb& verb, const Applied& before,
                    const Rewrite& rewrite) {
   const std::size_t count = rewrite.results.size();
   if (!step.results.empty() && step.results.size() != count) {
-    refuse(step, "found " + std::to_string(step.results.size()) + " result names; " +
-                     std::string(verb.name) + " returns " + std::string(verb.returns) + ": here " +
-                     results_text(rewrite) + " (" + std::to_string(count) + ")");
+    const std::size_t found = step.results.size();
+    refuse(step, "found " + std::to_string(found) +
+                     (found == 1 ? " result name; " : " result names; ") + std::string(verb.name) +
+                     " returns " + std::to_string(count) + ": " + std::string(verb.returns) +
+                     (count > 0 ? ", here " + results_text(rewrite) : ""));
   }
   for (std::size_t k = 0; k < step.results.size(); ++k) {
     if (std::ranges::count(step.results, step.results[k]) > 1) {

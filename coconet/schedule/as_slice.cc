@@ -78,6 +78,10 @@ Verdict<AsSliceMatch> match_form(const Graph& graph, NodeId state, const Form& f
                        reader};
       }
       refusal = agree(reader, graph.node(value.inputs[0]).type);
+    } else if (!graph.node(state).type.layout.all_replicated()) {
+      return Refusal{name + " is " + graph.node(state).type.text(graph.mesh()) + " already, and " +
+                         quoted(graph, reader) + " reads it as that",
+                     reader};
     } else {
       return Refusal{quoted(graph, reader) + " reads " + name +
                          " whole; reorder it before a gather, "

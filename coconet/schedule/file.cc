@@ -1,10 +1,9 @@
 #include "coconet/schedule/file.h"
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 
 #include "coconet/base/nearest.h"
+#include "coconet/io/byte_source.h"
 #include "coconet/program/parser.h"
 #include "coconet/program/read.h"
 
@@ -153,20 +152,10 @@ File parse_file(std::string_view text, const std::string& file_name, const ReadO
 }
 
 File read_file(const std::string& path, std::string* text) {
-  std::ifstream stream(path, std::ios::binary);
-  std::string content;
-  std::array<char, 1 << 16> part;
-  while (stream.good() && content.size() <= kLargestFile) {  // of files without an end too
-    stream.read(part.data(), part.size());
-    content.append(part.data(), static_cast<std::size_t>(stream.gcount()));
-  }
-  if (!stream.is_open() || stream.bad()) {
-    throw UserError(ErrorKind::data, "cannot read the file " + path +
-                                         "; give the path of a `.coco` file that can be read");
-  }
+  const FileSource source(path);
   std::string local;
   std::string& read = text ? *text : local;
-  read = std::move(content);
+  read = source.read_text(0, std::min<std::uint64_t>(source.size(), kLargestFile + 1));
   return parse_file(read, path);
 }
 

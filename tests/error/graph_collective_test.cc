@@ -94,9 +94,10 @@ TEST(BlockRefusal, NeedsWholeBlocks) {
   refused(BlockReduce{}, {on({{tp, sliced(1)}, {dp, sliced_flat()}})}, {"on axis tp"});
   refused(BlockReduce{Fold::sum, true}, {n(partial())}, {"partial(+)"});
   refused(BlockReduce{Fold::max, false}, {n(partial())}, {"partial(+)"});
-  refused(FoldBlocks{}, {of({"N"}, sliced(0))}, {"needed all of them", "fold(all_gather(x))"});
+  refused(FoldBlocks{}, {block_sums(sliced(0))}, {"needed all of them", "fold(all_gather(x))"});
   refused(FoldBlocks{}, {n(replicated())}, {"a vector of block sums"});
-  refused(FoldBlocks{Fold::max}, {of({"N"}, partial())}, {"partial(+)"});
+  refused(FoldBlocks{}, {of({"N"})}, {"a vector of block sums", "or sum(x) of all elements"});
+  refused(FoldBlocks{Fold::max}, {block_sums(partial())}, {"partial(+)"});
 }
 
 TEST(AllReduceRefusal, OfWhatIsNotPartial) {

@@ -58,6 +58,9 @@ TEST(ParseDeclarations, Functions) {
       "mesh w(tp)\ndim N\nprogram p(x: f32[N]) {\n  y = f(x)\n  return y }\n";
   expect_errors("def f(x) = x + z\n" + program, {{"1:16", "`z` is not a parameter of f"}});
   expect_errors("def f(x, y) = x + y\n" + program, {{"5:7", "`f` takes 2 values; found 1"}});
+  expect_errors("def f(x) = f(x)\n" + program, {{"1:5", "the function f calls itself; a call"}});
+  expect_errors("def h(x) = x\ndef f(x) = h(x) + g(x)\ndef g(x) = h(1 + f(x))\n",
+                {{"2:5", "the function f calls itself by way of g; a call"}});
   // What has no meaning inside is shown at the call.
   expect_errors("def f(x) = x + cast(x, f16)\n" + program, {{"5:7", "f32[N] + f16[N]"}});
 }
@@ -117,7 +120,8 @@ TEST(ParseDeclarations, Inputs) {
   expect_errors(inputs("x: f32[N], scalar a: f32 = b"), {{"4:38", "the default of a scalar"}});
   expect_errors(inputs("x: f32[N], scalar a: i32 = 1.5"), {{"4:38", "takes integers"}});
   expect_errors(inputs("x: f32[N], scalar a: f16 = 1e6"), {{"4:38", "takes smaller values"}});
-  expect_errors(inputs("x: f32[N], scalar a: bool = 2"), {{"4:39", "a bool is 0 or 1"}});
+  expect_errors(inputs("x: f32[N], scalar a: bool = 2"), {{"4:39", "a bool is true or false"}});
+  expect_errors(inputs("x: f32[N], scalar a: f32 = true"), {{"4:38", "takes numbers"}});
 }
 
 TEST(ParseDeclarations, TwoOfAName) {

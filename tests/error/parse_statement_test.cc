@@ -32,6 +32,10 @@ TEST(ParseStatements, Form) {
   expect_statement_error("z = x % 2", "9", "`%` stands only in `require`");
   expect_statement_error("z = 1.", "7", "`1.` is not a number");
   expect_statement_error("z = 1x", "7", "`1x` is not a number");
+  expect_statement_error("z = x * .5", "11", "`.5` is not a number; a number is like 3, 0.5");
+  expect_statement_error("if x > 1.0 { z = x }", "6",
+                         "there is no `if`: where(condition, x, y) chooses for each element");
+  expect_statement_error("for i { z = x }", "7", "there are no loops");
   expect_statement_error("z = x * 99999999999999999999", "11", "an integer fits in 63 bits");
   expect_statement_error("z = x * 1e999", "11", "too large");
   expect_statement_error("z = x * pow(2, i)", "11", "operand 1 of pow is a literal");
@@ -40,7 +44,7 @@ TEST(ParseStatements, Form) {
   expect_statement_error("update(x, x + 1)", "9", "takes a name, as `y = update(...)`");
   expect_statement_error("z = [x, x]", "7", "a list of tensors is one input");
   expect_statement_error("z = x $ 1", "9", "`$` has no meaning");
-  expect_statement_error("z = x \xC3\xA9", "9", "byte 0xC3 has no meaning");
+  expect_statement_error("z = x \xC3\xA9", "9", "names are of ASCII letters, digits and _");
 }
 
 TEST(ParseStatements, OperatorsOfOtherLanguages) {
@@ -160,6 +164,8 @@ TEST(ParseStatements, Types) {
   expect_statement_error("z = x + h", "7", "f32[N] + f16[N]");
   expect_statement_error("z = dropout(x, a) + dropout(x, a, site=0)", "23",
                          "two dropouts have site 0");
+  expect_statement_error("z = dropout(x, a, site=3) + dropout(y, a, site=3)", "31",
+                         "two dropouts have site 3 and so one mask");
 }
 
 TEST(ParseStatements, Results) {

@@ -55,8 +55,8 @@ TEST(SplitRefuses, WrongArgumentsAndResults) {
   expect_step_refused(kTail, "split(total, (0), reduce_broadcast)", {"takes no slice"});
   expect_step_refused(kTail, "split(total, hierarchical)", {"folds over 1 mesh axes", "needs two"});
   expect_step_refused(kTail, "rs = split(total)",
-                      {"found 1 result names", "the reduce_scatter and the all_gather",
-                       "`total_rs`, `total_ag` (2)"});
+                      {"found 1 result name; split returns 2: ",
+                       "the reduce_scatter and the all_gather, here `total_rs`, `total_ag`"});
   expect_step_refused(kTail, "rs, rs = split(total)", {"`rs` is given twice"});
   expect_step_refused(kTail, "rs, layer = split(total)", {"layer is taken"});
   expect_step_refused(kTail, "rs, out = split(total)", {"out is taken"});
@@ -89,6 +89,8 @@ TEST(AsSliceRefuses, WhatIsNoStateUsedSliced) {
                       {"`p` is an input, whose placement belongs to the caller", "state p"});
   expect_step_refused(kAdam, moved + "as_slice(gm)", {"`gm` is computed", "takes a state"});
   expect_step_refused(kAdam, "as_slice(m)", {"'*' in m2 reads `m` whole", "shard(m)"});
+  expect_step_refused(kAdam, moved + "as_slice(m) as_slice(m)",
+                      {"`m` is f32[N] sliced(*) already", "reads it as that"});
   expect_step_refused(kAdam, moved + "as_rooted(m)", {"reads `m` whole", "root(m)"});
   expect_step_refused(
       "mesh world(dp) dim N program p(g: f32[N] local, state m: f32[N]) {"

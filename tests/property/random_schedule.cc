@@ -210,8 +210,8 @@ std::optional<Stepped> named_reorder(const Applied& before, Step step, int numbe
       return stepped(before, step);
     } catch (const UserError& error) {
       const std::string& message = error.message();
-      if (message.find("result names") == std::string::npos) return std::nullopt;
-      results = std::stoul(message.substr(message.rfind('(') + 1));
+      if (message.find(" result name") == std::string::npos) return std::nullopt;
+      results = std::stoul(message.substr(message.find(" returns ") + 9));
     }
   }
   return std::nullopt;

@@ -258,9 +258,9 @@ TEST(Infer, NormsAndBlocks) {
                "f32[blocks(B*H)] sliced(0)"},
               {BlockReduce{Fold::max, false}, {of({"N"}, Replicated{}, i64)}, "i64[blocks(N)]"},
               {BlockReduce{Fold::sum, false}, {of({"N"}, partial())}, "f32[blocks(N)] partial(+)"},
-              {FoldBlocks{}, {of({"N"})}, "f32[]"},
-              {FoldBlocks{}, {of({"N"}, partial())}, "f32[] partial(+)"},
-              {FoldBlocks{}, {of({"N"}, local())}, "f32[] local"}},
+              {FoldBlocks{}, {block_sums()}, "f32[]"},
+              {FoldBlocks{}, {block_sums(partial())}, "f32[] partial(+)"},
+              {FoldBlocks{}, {block_sums(local())}, "f32[] local"}},
              kOne.mesh());
   expect_all({{BlockReduce{},
                {on({"N"}, {{dp, sliced_flat()}, {tp, sliced_flat()}})},

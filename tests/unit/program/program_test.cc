@@ -192,6 +192,7 @@ TEST(Program, Refusals) {
   expect_refused([&] { p.let("return", x + 1); }, {"`return` is not a name"});
   expect_refused([&] { p.let("N", x + 1); }, {"the name N is taken"});
   expect_refused([&] { dropout(x, 0.1, 0) + dropout(x, 0.1); }, {"two dropouts have site"});
+  expect_refused([&] { dropout(x, 0.1, 5) + dropout(x, 0.1, 5); }, {"two dropouts have site 5"});
   expect_refused([&] { p.graph(); }, {"the dim K is in no value's shape"});
   expect_refused([] { Program("p", Mesh{"world", {}}); }, {"at least one axis"});
   expect_refused([] { Program("p", Mesh{"world", {"tp"}}).graph(); }, {"p gives nothing"});
@@ -207,14 +208,16 @@ TEST(Program, NumbersFitTheirDTypes) {
   const Tensor x = p.input("x", f32, {N});
   const Tensor h = p.input("h", f16, {N});
   const double infinite = std::numeric_limits<double>::infinity();
-  expect_refused([&] { x* infinite; }, {"infinity meets an operand of dtype f32"});
-  expect_refused([&] { x* std::nan(""); }, {"NaN or infinity meets"});
+  expect_refused([&] { x* infinite; }, {"a literal is a finite number"});
+  expect_refused([&] { x* std::nan(""); }, {"found NaN or infinity"});
+  expect_refused([&] { Tensor(x > infinite); }, {"found NaN or infinity"});
+  expect_refused([&] { Operand(infinite) && true; }, {"found NaN or infinity"});
   expect_refused([&] { h + 1e-8; }, {"rounds to 0"});
   expect_refused([&] { x + std::numeric_limits<std::uint64_t>::max(); }, {"fits in 63 bits"});
   expect_refused([&] { p.scalar("a", i32, 0.5); }, {"the default of a scalar of dtype i32"});
   expect_refused([&] { p.scalar("a", i32, 3e9); }, {"integers of 32 bits"});
   expect_refused([&] { p.scalar("a", f32, infinite); }, {"the default", "smaller values"});
-  expect_refused([&] { p.scalar("a", boolean, 2); }, {"0 or 1"});
+  expect_refused([&] { p.scalar("a", boolean, 2); }, {"true or false (or 1 or 0)"});
   EXPECT_EQ(p.scalar("a", i32, 7).type().text(Mesh{"world", {"tp"}}), "i32[]");
   expect_refused([&] { p.size("tp").type(); }, {"a literal has no type"});
 }

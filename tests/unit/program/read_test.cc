@@ -95,7 +95,7 @@ TEST(ReadProgram, Scalars) {
   const Graph graph = parse_program(
       "mesh w(tp)\ndim N\ndtype T = f16\nprogram p(x: T[N], scalar a: f32 = 1e-3, scalar b: i32 = "
       "-4,"
-      "scalar c: T, scalar d: f64 = -0.5, scalar scalar: bool = 1,) { return x }");
+      "scalar c: T, scalar d: f64 = -0.5, scalar scalar: bool = true,) { return x }");
   const auto input = [&](const char* name) {
     return std::get<Input>(graph.node(graph.find(name)).op);
   };
@@ -105,6 +105,8 @@ TEST(ReadProgram, Scalars) {
   EXPECT_EQ(input("c").type.dtype, DType(DTypeKind::f16, "T"));
   EXPECT_EQ(input("d").default_value, -0.5);
   EXPECT_EQ(input("scalar").kind, InputKind::scalar);
+  EXPECT_EQ(input("scalar").default_value, 1.0);
+  EXPECT_NE(print(graph).find("scalar scalar: bool = true)"), std::string::npos) << print(graph);
   expect_parses_back(graph);
 }
 

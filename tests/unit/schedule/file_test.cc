@@ -50,9 +50,10 @@ TEST(File, ReadsFromDisk) {
   std::string text;
   EXPECT_EQ(read_file(folder.path("two.coco"), &text).programs.size(), 2u);
   EXPECT_EQ(text, kTwo);
-  EXPECT_NE(test::user_error_of([&] { read_file(folder.path("none.coco")); }).find("cannot read"),
-            std::string::npos);
-  EXPECT_NE(test::user_error_of([&] { read_file(folder.path("")); }).find("cannot read"),
+  EXPECT_NE(
+      test::user_error_of([&] { read_file(folder.path("none.coco")); }).find("cannot be opened"),
+      std::string::npos);
+  EXPECT_NE(test::user_error_of([&] { read_file(folder.path("")); }).find("is a directory"),
             std::string::npos);
 }
 
@@ -123,11 +124,16 @@ TEST(File, OnDiskMayBeEmptyAndMustEnd) {
   const test::TemporaryFolder folder;
   test::write_text(folder.path("empty.coco"), "");
   EXPECT_TRUE(read_file(folder.path("empty.coco")).programs.empty());
-  EXPECT_NE(test::user_error_of([] { read_file("/dev/zero"); }).find("16 MiB"), std::string::npos);
-  for (const std::string& path : {folder.path(""), folder.path("none.coco")}) {
-    EXPECT_NE(test::user_error_of([&] { read_file(path); }).find("cannot read the file"),
-              std::string::npos);
-  }
+  test::write_text(folder.path("large.coco"), std::string((16 << 20) + 1, ' '));
+  ASSERT_EQ(mkfifo(folder.path("pipe.coco").c_str(), 0600), 0);
+  const auto refused = [](const std::string& path, const char* words) {
+    EXPECT_NE(test::user_error_of([&] { read_file(path); }).find(words), std::string::npos) << path;
+  };
+  refused(folder.path("large.coco"), "16 MiB");
+  refused("/dev/zero", "is a device; a regular file is needed");
+  refused(folder.path("pipe.coco"), "is a pipe; a regular file is needed");
+  refused(folder.path(""), "is a directory; a regular file is needed");
+  refused(folder.path("none.coco"), "cannot be opened: No such file");
 }
 
 }  // namespace
