@@ -6,12 +6,29 @@
 #include "coconet/base/error.h"
 
 namespace coconet::cli {
+namespace {
+
+// What a check of CLI11 gives: "", or what is needed.
+template <class Read>
+std::string refusal_of(const Read& read, const std::string& text) {
+  try {
+    read(text, "");
+    return "";
+  } catch (const UserError& error) {
+    return error.message().substr(1);
+  }
+}
+
+}  // namespace
 
 CLI::Option* add_name_option(CLI::App& app, const char* option, std::string& to, const char* help) {
   return app.add_option(option, to, help)->check([](const std::string& text) {
-    return text.empty() ? "it is empty; leave it out, or give a name" : "";
+    return text.empty() ? "it is empty; leave it out, or give a value" : "";
   });
 }
+
+std::string integer_needed(const std::string& text) { return refusal_of(integer_of, text); }
+std::string number_needed(const std::string& text) { return refusal_of(number_of, text); }
 
 void add_file_options(CLI::App& app, FileArguments& arguments) {
   app.add_option("file", arguments.file, "the .coco file")->required();
@@ -28,7 +45,8 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
   };
   add_name_option(app, "--schedule", arguments.file.schedule,
                   "a schedule of the file; none: unscheduled");
-  app.add_option("--ranks", arguments.ranks, "how many ranks, on a mesh of one axis");
+  app.add_option("--ranks", arguments.ranks, "how many ranks, on a mesh of one axis")
+      ->check(integer_needed);
   list("--mesh", arguments.mesh, "the size of each axis, as pp=2,tp=2");
   list("--dim", arguments.dims, "sizes of dims, as B=8,S=128; of a list's, N_i=5,1027");
   list("--scalar", arguments.scalars, "values of scalars, as lr=1e-3");
@@ -45,13 +63,25 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
                  "ABS[,REL]: |got - want| <= ABS + REL |want|; one for every --want, in order, or "
                  "one for all")
       ->allow_extra_args(false);
-  app.add_option("--chunks", arguments.chunks, "chunks of each overlapped group")->delimiter(',');
+  app.add_option("--chunks", arguments.chunks,
+                 "chunks of each overlapped group, in order; 0, the default, lets the tool choose")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(integer_needed);
   app.add_option("--seed", arguments.seed, "of dropout and of inputs that are not given")
       ->check([](const std::string& text) {
-        return text.starts_with('-') ? "must be a whole number from 0; found '" + text + "'" : "";
-      });
-  app.add_option("--repeat", arguments.repeat, "calls to time, each from the same inputs");
-  app.add_option("--timeout", arguments.timeout, "seconds to wait for a living rank");
+        std::uint64_t seed = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+        const bool whole = error == std::errc{} && end == text.data() + text.size();
+        return whole ? "" : "must be a whole number from 0 to 2^64 - 1; found '" + text + "'";
+      })
+      ->capture_default_str();
+  app.add_option("--repeat", arguments.repeat, "calls to time, each from the same inputs")
+      ->check(integer_needed)
+      ->capture_default_str();
+  app.add_option("--timeout", arguments.timeout, "seconds to wait for a living rank")
+      ->check(number_needed)
+      ->capture_default_str();
   app.add_flag("--verify", arguments.verify,
                "compare with the interpreter and with the unscheduled program");
   app.add_flag("--threads", arguments.threads, "ranks as threads instead of processes");
@@ -81,7 +111,9 @@ std::int64_t integer_of(const std::string& text, const std::string& what) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) {
-    throw UserError(ErrorKind::usage, what + " must be a whole number; found '" + text + "'");
+    const bool wide = error == std::errc::result_out_of_range && end == text.data() + text.size();
+    throw UserError(ErrorKind::usage, what + " must be a whole number" +
+                                          (wide ? " of 63 bits" : "") + "; found '" + text + "'");
   }
   return value;
 }
@@ -90,7 +122,10 @@ double number_of(const std::string& text, const std::string& what) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) {
-    throw UserError(ErrorKind::usage, what + " must be a number; found '" + text + "'");
+    const bool far = error == std::errc::result_out_of_range && end == text.data() + text.size();
+    throw UserError(ErrorKind::usage, what + " must be a number" +
+                                          (far ? " that a double holds" : "") + "; found '" + text +
+                                          "'");
   }
   return value;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "coconet/base/error.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -15,6 +17,9 @@ namespace coconet::cli {
 
 // An option that may not be empty, as an unset variable of a shell is.
 CLI::Option* add_name_option(CLI::App& app, const char* option, std::string& to, const char* help);
+// Checks of CLI11: "" for a number, else what is needed.
+std::string integer_needed(const std::string& text);
+std::string number_needed(const std::string& text);
 // The file, and which program and schedule of it.
 struct FileArguments {
   std::string file;
@@ -36,7 +41,7 @@ struct RunArguments {
   std::vector<std::int64_t> chunks;
   std::string out;
   std::uint64_t seed = 0;
-  int repeat = 1;
+  std::int64_t repeat = 1;
   double timeout = 1800;  // seconds
   bool verify = false, threads = false, json = false;
 };
@@ -46,6 +51,15 @@ void add_run_options(CLI::App& app, RunArguments& arguments);
 // without '='.
 std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std::string>& parts,
                                                           const std::string& option);
+// Does `action`; its errors name the option.
+template <class Action>
+void with_option(const std::string& option, const Action& action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    throw UserError(error.kind(), option + ": " + error.message());
+  }
+}
 std::int64_t integer_of(const std::string& text, const std::string& what);
 double number_of(const std::string& text, const std::string& what);
 

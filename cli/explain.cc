@@ -12,7 +12,7 @@ namespace {
 
 struct ExplainArguments {
   FileArguments file;
-  std::optional<int> after;
+  std::optional<std::int64_t> after;
   std::string step;
 };
 
@@ -31,7 +31,7 @@ std::vector<Step> steps_of(const std::string& text, const Graph& graph) {
     return parse_schedule("schedule step for " + graph.header().program + " { " + text + " }")
         .steps;
   } catch (const UserErrors& errors) {
-    throw UserError(ErrorKind::usage, "--step " + text + ": " +
+    throw UserError(ErrorKind::usage, "--step `" + text + "`: " +
                                           without_brace(errors.errors().front().message(), text));
   }
 }
@@ -74,9 +74,9 @@ void add_explain(CLI::App& app, Command& chosen) {
   add_file_options(*command, arguments->file);
   add_name_option(*command, "--schedule", arguments->file.schedule,
                   "after the steps of this schedule");
-  command->add_option("--after", arguments->after, "only its first K steps");
-  command->add_option("--step", arguments->step,
-                      "the step to explain; the exit code is 1 if it does not apply");
+  command->add_option("--after", arguments->after, "only its first K steps")->check(integer_needed);
+  add_name_option(*command, "--step", arguments->step,
+                  "the step to explain; the exit code is 1 if it does not apply");
   command->callback([arguments, &chosen] {
     chosen = [arguments](Context& context) { return explain_file(*arguments, context); };
   });

@@ -39,6 +39,7 @@ const Graph& program_of(const File& file, const FileArguments& arguments) {
   if (arguments.program.empty() && file.programs.size() != 1) {
     std::vector<std::string> names;
     for (const Graph& program : file.programs) names.push_back(program.header().program);
+    if (names.empty()) throw UserError(ErrorKind::usage, arguments.file + " has no program");
     throw UserError(ErrorKind::usage, "the file has " + std::to_string(names.size()) +
                                           " programs; say which is meant by --program NAME; there "
                                           "are " +
@@ -61,7 +62,7 @@ DTypes dtypes_of(const FileArguments& arguments) {
 }
 
 Applied scheduled(const Graph& graph, const File& file, const std::string& schedule,
-                  std::optional<int> steps) {
+                  std::optional<std::int64_t> steps) {
   Applied applied = start(graph);
   if (schedule.empty()) return applied;
   if (schedule == "auto") {
@@ -70,12 +71,12 @@ Applied scheduled(const Graph& graph, const File& file, const std::string& sched
                     "schedule of the file");
   }
   const std::vector<Step>& all = file.schedule(graph.header().program, schedule).steps;
-  const int count = static_cast<int>(all.size());
+  const auto count = static_cast<std::int64_t>(all.size());
   if (steps && (*steps < 0 || *steps > count)) {
     throw UserError(ErrorKind::usage, "--after " + std::to_string(*steps) + ": schedule " +
                                           schedule + " has steps 0 to " + std::to_string(count));
   }
-  for (int i = 0; i < steps.value_or(count); ++i) applied = apply(applied, all[i]);
+  for (std::int64_t i = 0; i < steps.value_or(count); ++i) applied = apply(applied, all[i]);
   return applied;
 }
 

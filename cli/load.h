@@ -30,6 +30,6 @@ Graph bound(const Graph& program, const FileArguments& arguments, const Context&
 // The graph after the first `steps` steps of the schedule, or all of them; "" has none.
 // UserError(usage) if it has fewer.
 Applied scheduled(const Graph& graph, const File& file, const std::string& schedule,
-                  std::optional<int> steps = std::nullopt);
+                  std::optional<std::int64_t> steps = std::nullopt);
 
 }  // namespace coconet::cli

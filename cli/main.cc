@@ -15,28 +15,31 @@ namespace {
 
 constexpr const char* kVersion = "coconet 0.1.0";
 
-// With --json the error is an object on stdout too.
-int report(const std::string& text, const UserError& first, bool json) {
+// Prints the text; with --json the errors are an object on stdout too. The exit code of the first.
+int report(const std::string& text, const std::vector<ReportedError>& errors, bool json) {
   std::fputs((text + (text.ends_with('\n') ? "" : "\n")).c_str(), stderr);
-  const int code = exit_code_of(first.kind());
-  if (json) {
-    std::fputs(json_of_error(std::string(name_of(first.kind())), first.message(),
-                             first.where().text(), code)
-                   .c_str(),
-               stdout);
-  }
-  return code;
+  if (json) std::fputs(json_of_errors(errors).c_str(), stdout);
+  return errors.front().exit_code;
+}
+
+ReportedError reported(const UserError& error) {
+  return {std::string(name_of(error.kind())), error.message(), error.where().text(),
+          exit_code_of(error.kind())};
 }
 
 int report(const UserError& error, const Context& context, bool json) {
-  return report(render(error, context.source_text), error, json);
+  return report(render(error, context.source_text), {reported(error)}, json);
+}
+
+int report(const UserErrors& all, const Context& context, bool json) {
+  std::vector<ReportedError> errors;
+  for (const UserError& error : all.errors()) errors.push_back(reported(error));
+  return report(render(all, context.source_text), errors, json);
 }
 
 int report_fault(const std::exception& error, bool json) {
-  std::fprintf(stderr, "%s\nthis is a fault of coconet, please report it\n", error.what());
-  const int code = exit_code_of(ErrorKind::runtime);
-  if (json) std::fputs(json_of_error("internal", error.what(), "", code).c_str(), stdout);
-  return code;
+  return report(error.what() + std::string("\nthis is a fault of coconet, please report it"),
+                {{"internal", error.what(), "", exit_code_of(ErrorKind::runtime)}}, json);
 }
 
 int run(const Command& command, bool json) {
@@ -44,46 +47,77 @@ int run(const Command& command, bool json) {
   try {
     return command(context);
   } catch (const UserErrors& errors) {
-    return report(render(errors, context.source_text), errors.errors().front(), json);
+    return report(errors, context, json);
   } catch (const UserError& error) {
     return report(error, context, json);
   } catch (const std::bad_alloc&) {
-    return report({ErrorKind::runtime, "out of memory; smaller sizes need less"}, context, json);
+    return report(UserError{ErrorKind::runtime, "out of memory; smaller sizes need less"}, context,
+                  json);
   } catch (const std::length_error&) {
-    return report({ErrorKind::runtime, "out of memory; smaller sizes need less"}, context, json);
+    return report(UserError{ErrorKind::runtime, "out of memory; smaller sizes need less"}, context,
+                  json);
   } catch (const std::exception& error) {
     return report_fault(error, json);
   }
 }
 
-// What is wrong with the arguments; CLI11 does not say which option was misspelt.
-std::string usage_text(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  const std::vector<const CLI::App*> parsed = app.get_subcommands(
-      std::function<bool(const CLI::App*)>([](const CLI::App* sub) { return sub->parsed(); }));
-  if (parsed.empty()) {
-    std::vector<std::string> names;
-    for (const CLI::App* sub :
-         app.get_subcommands(std::function<bool(const CLI::App*)>([](auto*) { return true; }))) {
-      names.push_back(sub->get_name());
-    }
-    const std::string found = argc > 1 ? argv[1] : "";
-    return (found.empty() ? "a command is needed" : "there is no command " + found) +
-           suggestion(found, names) + "; there are " + listed(names) + " (coconet --help)";
+std::string no_command(const CLI::App& app, const std::string& found) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub :
+       app.get_subcommands(std::function<bool(const CLI::App*)>([](auto*) { return true; }))) {
+    names.push_back(sub->get_name());
   }
-  const CLI::App& sub = *parsed.front();
-  const std::string help = " (coconet " + sub.get_name() + " --help)";
+  return (found.empty() ? "a command is needed" : "there is no command " + found) +
+         suggestion(found, names) + "; there are " + listed(names) + " (coconet --help)";
+}
+
+// The first word that is no option of the command; "" if there is none.
+std::string unknown_option(const CLI::App& command, const std::vector<std::string>& words) {
   std::vector<std::string> options;
-  for (const CLI::Option* option : sub.get_options()) {
+  for (const CLI::Option* option : command.get_options()) {
     if (!option->get_lnames().empty()) options.push_back("--" + option->get_lnames().front());
   }
-  for (int i = 2; i < argc; ++i) {
-    const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+  for (const std::string& text : words) {
+    const std::string word = text.substr(0, text.find('='));
     if (!word.starts_with("--") || word == "--") continue;
     if (std::find(options.begin(), options.end(), word) != options.end()) continue;
-    return "there is no option " + word + " of " + sub.get_name() + suggestion(word, options) +
-           help;
+    return "there is no option " + word + " of " + command.get_name() + suggestion(word, options);
   }
-  return error.what() + help;
+  return "";
+}
+
+// What is wrong with the arguments of a command whose options all exist.
+std::string misuse(const CLI::App& command, const CLI::ParseError& error) {
+  const std::string name = command.get_name(), what = error.what();
+  if (dynamic_cast<const CLI::RequiredError*>(&error)) {
+    return "a .coco file is needed, as coconet " + name + " FILE";
+  }
+  const std::vector<std::string> rest = command.remaining();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) && !rest.empty()) {
+    if (rest[0].starts_with('-')) return "there is no option " + rest[0] + " of " + name;
+    return "found '" + rest[0] + "' after the file; " + name +
+           " takes one file, and options by name";
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
+    const std::string option = what.substr(0, what.find(':'));
+    const CLI::Option* given = command.get_option_no_throw(option);
+    const std::size_t times = given ? given->count() : 0;
+    if (times < 2) return option + " needs a value after it";
+    return option + " is given " + std::to_string(times) + " times; it takes one value";
+  }
+  return what;
+}
+
+// What is wrong with the arguments, in our words.
+std::string usage_text(const CLI::App& app, const CLI::ParseError& error,
+                       const std::vector<std::string>& words) {
+  const std::vector<const CLI::App*> parsed = app.get_subcommands(
+      std::function<bool(const CLI::App*)>([](const CLI::App* sub) { return sub->parsed(); }));
+  if (parsed.empty()) return no_command(app, words.empty() ? "" : words[0]);
+  const CLI::App& command = *parsed.front();
+  const std::string unknown = unknown_option(command, words);
+  return (unknown.empty() ? misuse(command, error) : unknown) + " (coconet " + command.get_name() +
+         " --help)";
 }
 
 int flushed(int code) {
@@ -109,7 +143,10 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return flushed(report({ErrorKind::usage, usage_text(app, error, argc, argv)}, {}, json));
+    return flushed(
+        report(UserError{ErrorKind::usage,
+                         usage_text(app, error, {argv + std::min(argc, 1), argv + argc})},
+               {}, json));
   }
   return flushed(run(chosen, json));
 }

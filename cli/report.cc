@@ -145,9 +145,17 @@ std::string dumped(const json& value, int indent) {
   return value.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-json error_object(const std::string& kind, const std::string& message, const std::string& where,
-                  int exit_code) {
-  return {{"kind", kind}, {"message", message}, {"where", where}, {"exit_code", exit_code}};
+// Adds the keys `error` and `errors`.
+void add_errors(json& object, const std::vector<ReportedError>& errors) {
+  json all = json::array();
+  for (const ReportedError& error : errors) {
+    all.push_back({{"kind", error.kind},
+                   {"message", error.message},
+                   {"where", error.where},
+                   {"exit_code", error.exit_code}});
+  }
+  object["error"] = all[0];
+  object["errors"] = all;
 }
 
 json json_of(const Report& report, const OutputReport& output) {
@@ -167,9 +175,10 @@ json json_of(const Report& report, const OutputReport& output) {
 
 }  // namespace
 
-std::string json_of_error(const std::string& kind, const std::string& message,
-                          const std::string& where, int exit_code) {
-  return dumped({{"error", error_object(kind, message, where, exit_code)}}, -1);
+std::string json_of_errors(const std::vector<ReportedError>& errors) {
+  json out = json::object();
+  add_errors(out, errors);
+  return dumped(out, -1);
 }
 
 std::string json_of(const Report& report) {
@@ -199,12 +208,12 @@ std::string json_of(const Report& report) {
               {"kernels", report.kernels},
               {"bytes_sent", report.bytes_sent},
               {"compile_ms", report.compile_milliseconds}};
-  const std::vector<Failure> failures = failures_of(report);
-  if (!failures.empty()) {
-    const int code = exit_code_of(ErrorKind::data);
-    out["error"] = error_object(std::string(name_of(ErrorKind::data)), failures[0].message,
-                                failures[0].where, code);
+  std::vector<ReportedError> errors;
+  for (const Failure& failure : failures_of(report)) {
+    errors.push_back({std::string(name_of(ErrorKind::data)), failure.message, failure.where,
+                      exit_code_of(ErrorKind::data)});
   }
+  if (!errors.empty()) add_errors(out, errors);
   return dumped(out, 2);
 }
 

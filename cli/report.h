@@ -43,9 +43,13 @@ struct Failure {
 };
 std::vector<Failure> failures_of(const Report& report);
 
-// The "error" object of --json.
-std::string json_of_error(const std::string& kind, const std::string& message,
-                          const std::string& where, int exit_code);
+// One error as --json has it.
+struct ReportedError {
+  std::string kind, message, where;
+  int exit_code = 0;
+};
+// The object of a run that did not come to an end: `error`, the first, and `errors`, all.
+std::string json_of_errors(const std::vector<ReportedError>& errors);
 
 double median(std::vector<double> values);
 std::string text_of(const Report& report);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <future>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -107,6 +108,11 @@ class Run {
     wants_ = read_wants(arguments);
     for (const Want& want : wants_) check_shape(want, shape_of(want.name));
     timeout_ = timeout_of(arguments);
+    constexpr std::int64_t kMostCalls = std::numeric_limits<int>::max();
+    if (arguments.repeat < 1 || arguments.repeat > kMostCalls) {
+      throw UserError(ErrorKind::usage, "--repeat must be from 1 to " + std::to_string(kMostCalls) +
+                                            "; found " + std::to_string(arguments.repeat));
+    }
     if (!arguments.out.empty()) {
       need_own_files();
       make_folder(arguments.out);
@@ -159,7 +165,7 @@ class Run {
     execute::RunRequest request;
     request.setting = setting_;
     request.inputs = execute::distribute(graph, given_, setting_);
-    request.repeat = arguments_.repeat;
+    request.repeat = static_cast<int>(arguments_.repeat);
     request.chunks = arguments_.chunks;
     request.kind = arguments_.threads ? runtime::RankKind::thread : runtime::RankKind::process;
     request.timeout = timeout_;

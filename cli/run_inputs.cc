@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "coconet/base/error.h"
@@ -44,13 +45,9 @@ TensorData read_named(const std::string& name, const std::string& file, const In
     const std::string scalar = input.kind == InputKind::scalar
                                    ? "; a number is given by --scalar " + name + "=NUMBER"
                                    : "";
-    refuse("--in " + name + "=" + file + ": " + error.message() + scalar);
+    refuse(error.message() + scalar);
   }
-  try {
-    return read_tensor(spec, name);
-  } catch (const UserError& error) {
-    throw UserError(error.kind(), "--in " + name + "=" + file + ": " + error.message());
-  }
+  return read_tensor(spec, name);
 }
 
 // The tensors PREFIX.0, PREFIX.1, ... as the members of a list.
@@ -66,7 +63,7 @@ void read_members(const SafetensorsFile& file, const std::string& prefix, const 
 void read_list(const std::string& name, const std::string& text, execute::GlobalTensors& out) {
   const TensorSpec spec = parse_tensor_spec(text);
   const std::string prefix = spec.name.value_or(name);
-  const std::string start = "--in " + name + "=" + text + ": " + name + " is a list, ";
+  const std::string start = name + " is a list, ";
   if (spec.rows || !spec.path.ends_with(".safetensors")) {
     refuse(start + "the tensors PREFIX.0, PREFIX.1, ... of a .safetensors file; legal: " + name +
            "=FILE.safetensors:PREFIX");
@@ -84,11 +81,10 @@ void read_list(const std::string& name, const std::string& text, execute::Global
 // What the whole file `path` gives of the program's inputs.
 execute::GlobalTensors read_whole(const std::string& path, const Graph& graph) {
   if (!path.ends_with(".safetensors")) {
-    refuse("--in " + path +
-           (path.ends_with(".npy")
-                ? ": a .npy file holds one tensor; say of which input, as x=" + path
-                : ": needed is NAME=FILE.npy, NAME=FILE.safetensors:TENSOR or a "
-                  "whole FILE.safetensors"));
+    refuse(path + (path.ends_with(".npy")
+                       ? ": a .npy file holds one tensor; say of which input, as x=" + path
+                       : ": needed is NAME=FILE.npy, NAME=FILE.safetensors:TENSOR or a "
+                         "whole FILE.safetensors"));
   }
   const SafetensorsFile file(path);
   execute::GlobalTensors out;
@@ -101,8 +97,8 @@ execute::GlobalTensors read_whole(const std::string& path, const Graph& graph) {
   std::vector<std::string> held;
   for (const SafetensorsEntry& entry : file.entries()) held.push_back(entry.name);
   throw UserError(ErrorKind::data,
-                  "--in " + path + ": the file has no input of the program; it holds " +
-                      listed(held) + ", the inputs are " + listed(input_names(graph)) +
+                  path + ": the file has no input of the program; it holds " + listed(held) +
+                      ", the inputs are " + listed(input_names(graph)) +
                       "; one of another name is given by NAME=" + path + ":TENSOR");
 }
 
@@ -165,7 +161,10 @@ MeshSizes mesh_of(const RunArguments& arguments, const Mesh& mesh) {
     if (out.sizes[axis] < 1) refuse("--mesh must give axis " + mesh.axes[axis] + " a size");
   }
   std::int64_t ranks = 1;
-  for (int size : out.sizes) ranks = std::min<std::int64_t>(ranks * size, plan::kMaxRanks + 1);
+  for (int size : out.sizes) {
+    if (__builtin_mul_overflow(ranks, size, &ranks))
+      ranks = std::numeric_limits<std::int64_t>::max();
+  }
   size_of(ranks, "the number of ranks of --mesh");
   return out;
 }
@@ -181,15 +180,16 @@ execute::GlobalTensors read_inputs(const RunArguments& arguments, const Graph& g
       const std::string name = text.substr(0, equals);
       const Input& input = input_of(graph, name, "--in " + text);
       if (!given.insert(name).second) refuse("--in gives " + name + " twice");
-      if (input.type.is_list()) {
-        read_list(name, text.substr(equals + 1), named);
-      } else {
+      with_option("--in " + name, [&] {
+        if (input.type.is_list()) return read_list(name, text.substr(equals + 1), named);
         named[name] = read_named(name, text.substr(equals + 1), input);
-      }
+      });
       files[name] = text.substr(equals + 1);
       continue;
     }
-    for (auto& [name, tensor] : read_whole(text, graph)) {
+    execute::GlobalTensors held;
+    with_option("--in", [&] { held = read_whole(text, graph); });
+    for (auto& [name, tensor] : held) {
       const auto [at, fresh] = file_of.try_emplace(name, text);
       if (!fresh) {
         refuse("--in: " + name + " stands in " + at->second + " and in " + text +

@@ -35,7 +35,11 @@ void add_show(CLI::App& app, Command& chosen) {
   add_file_options(*command, arguments->file);
   add_name_option(*command, "--schedule", arguments->file.schedule, "a schedule of the file");
   command->add_option("--as", arguments->as, "graph, plan, cpp or dot")
-      ->check(CLI::IsMember({"graph", "plan", "cpp", "dot"}));
+      ->check([](const std::string& text) {
+        const bool known = text == "graph" || text == "plan" || text == "cpp" || text == "dot";
+        return known ? "" : "needed is graph, plan, cpp or dot; found '" + text + "'";
+      })
+      ->capture_default_str();
   command->callback([arguments, &chosen] {
     chosen = [arguments](Context& context) {
       std::fputs(text_of(*arguments, context).c_str(), stdout);

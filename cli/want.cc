@@ -53,7 +53,9 @@ std::vector<Want> read_wants(const RunArguments& arguments) {
                                           " --want; give one for each, or one for all");
   }
   for (const auto& [name, source] : pairs_of(arguments.wants, "--want")) {
-    Want want{name, source, read_tensor(parse_tensor_spec(source), name)};
+    Want want{name, source, {}};
+    with_option("--want " + name,
+                [&] { want.value = read_tensor(parse_tensor_spec(source), name); });
     if (!bounds.empty()) read_bound(bounds[bounds.size() == 1 ? 0 : out.size()], want);
     out.push_back(std::move(want));
   }

@@ -67,7 +67,7 @@ TensorSpec parse_tensor_spec(std::string_view text) {
   }
   spec.path = std::string(rest);
   if (!rest.ends_with(kNpy) && !rest.ends_with(kSafetensors)) {
-    fail(text, fmt::format("{:?} ends neither in .npy nor in .safetensors", rest));
+    fail(text, "it ends neither in .npy nor in .safetensors");
   }
   return spec;
 }

@@ -96,7 +96,7 @@ TEST(FilesError, Specs) {
     return user_error_of([&] { parse_tensor_spec(text); });
   };
   EXPECT_THAT(parse(""), HasSubstr("ends neither in .npy nor in .safetensors"));
-  EXPECT_THAT(parse("x.npz"), HasSubstr("\"x.npz\" ends neither"));
+  EXPECT_THAT(parse("x.npz"), HasSubstr("\"x.npz\": it ends neither"));
   EXPECT_THAT(parse("x.npy:w"), HasSubstr("holds one tensor without a name"));
   EXPECT_THAT(parse("x.safetensors:"), HasSubstr("no name follows"));
   EXPECT_THAT(parse("x.safetensors:[0:1]"), HasSubstr("no name follows"));

@@ -122,7 +122,7 @@ TEST(CliExplain, WrongArguments) {
   const ToolResult text = run_tool("explain examples/attention.coco --step split(");
   EXPECT_EQ(text.exit_code, 2);
   // Not a line of the file: the step does not stand in it.
-  EXPECT_THAT(text.err, AllOf(HasSubstr("error: --step split(: "), Not(HasSubstr(" | "))));
+  EXPECT_THAT(text.err, AllOf(HasSubstr("error: --step `split(`: "), Not(HasSubstr(" | "))));
   const ToolResult after = run_tool("explain examples/attention.coco --schedule fused --after 9");
   EXPECT_EQ(after.exit_code, 2);
   EXPECT_THAT(after.err, HasSubstr("--after 9: schedule fused has steps 0 to "));

@@ -34,7 +34,7 @@ void expect_killed_rank_is_named(const std::string& options, int signal, const c
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err, AllOf(HasSubstr("error: rank 1 was killed by"), HasSubstr(text)));
   if (options.find("--json") != std::string::npos) {
-    EXPECT_THAT(json_keys(result.out), ElementsAre("error"));
+    EXPECT_THAT(json_keys(result.out), ElementsAre("error", "errors"));
     EXPECT_EQ(json_at(result.out, "error/kind"), "runtime");
     EXPECT_EQ(json_at(result.out, "error/exit_code"), "3");
     EXPECT_THAT(json_at(result.out, "error/message"), HasSubstr(text));

@@ -29,13 +29,33 @@ TEST(CliUsage, WhatIsNoCommandOrOption) {
   expect_error("", 2, {"a command is needed", "check, show, run, explain"});
   expect_error("rum", 2, {"no command rum", "did you mean `run`?"});
   expect_error(kAttention + "--schedul fused", 2, {"--schedul", "did you mean `--schedule`?"});
-  expect_error(kAttention + "--ranks", 2, {"--ranks"});
-  expect_error(kAttention + "--repeat x", 2, {"--repeat"});
-  expect_error(kAttention + "more", 2, {"more"});
-  expect_error(kAttention + "--seed -1", 2, {"--seed", "from 0", "-1"});
+  expect_error(kAttention + "-x 3", 2, {"no option -x of run"});
+  expect_error(kAttention + "more", 2, {"found 'more' after the file; run takes one file"});
+  expect_error("run", 2, {"a .coco file is needed, as coconet run FILE"});
+  expect_error("check", 2,
+               {"a .coco file is needed, as coconet check FILE (coconet check --help)"});
+}
+
+TEST(CliUsage, ValuesOfOptions) {
+  const std::string run = "run examples/attention.coco ";
+  expect_error(run + "--ranks", 2, {"--ranks needs a value after it"});
+  expect_error(run + "--ranks abc", 2, {"--ranks: must be a whole number; found 'abc'"});
+  expect_error(run + "--ranks --threads", 2, {"must be a whole number; found '--threads'"});
+  expect_error(run + "--ranks 2 --ranks 3", 2, {"--ranks is given 2 times; it takes one value"});
+  expect_error(run + "--ranks 9223372036854775808", 2, {"a whole number of 63 bits; found '92"});
+  expect_error(kAttention + "--repeat x", 2, {"--repeat: must be a whole number; found 'x'"});
+  expect_error(kAttention + "--chunks 2,x", 2, {"--chunks: must be a whole number; found 'x'"});
+  expect_error(kAttention + "--timeout x", 2, {"--timeout: must be a number; found 'x'"});
+  for (const char* seed : {"-1", "x", "18446744073709551616", "1.5"}) {
+    expect_error(kAttention + "--seed " + seed, 2, {"--seed: must be a whole number from 0", seed});
+  }
+  EXPECT_EQ(run_tool(kAttention + "--seed 18446744073709551615").exit_code, 0);
   expect_error(kAttention + "--schedule=", 2, {"--schedule"});
   expect_error(kAttention + "--out=", 2, {"--out"});
-  expect_error("show examples/attention.coco --as nothing", 2, {"--as"});
+  expect_error("show examples/attention.coco --as foo", 2,
+               {"--as: needed is graph, plan, cpp or dot; found 'foo'"});
+  expect_error("explain examples/attention.coco --schedule fused --after x", 2,
+               {"--after: must be a whole number; found 'x'"});
 }
 
 TEST(CliUsage, NamesThatDoNotExist) {
@@ -62,14 +82,15 @@ TEST(CliUsage, WhichProgramOfAFile) {
                    "program q(x: f32[N]) { return x }\n");
   expect_error("show " + file, 2, {"has 2 programs", "--program NAME", "p, q"});
   test::write_text(file, "mesh w(tp)\n");
-  expect_error("show " + file, 2, {"has 0 programs"});
+  expect_error("show " + file, 2, {"two.coco has no program"});
 }
 
 // Words are parted by spaces, so a step here has none.
 TEST(CliUsage, StepsToExplain) {
   const std::string explain = "explain examples/attention.coco ";
   expect_error(explain + "--step fuse(total", 2,
-               {"--step fuse(total: found the end of the step where `)` is needed"});
+               {"--step `fuse(total`: found the end of the step where `)` is needed"});
+  expect_error(explain + "--step=", 2, {"--step needs a value after it"});
   expect_error(explain + "--after 1", 2, {"--after counts the steps of a --schedule"});
   expect_error(explain + "--schedule overlapped --after 9", 2, {"--after 9", "steps 0 to 4"});
   expect_error(explain + "--schedule overlapped --after -1", 2, {"--after -1", "steps 0 to 4"});
@@ -103,7 +124,9 @@ TEST(CliUsage, NumbersOutOfTheirRange) {
   expect_error(file + "--ranks 2 --dim B=-1", 2, {"--dim B must not be negative; found -1"});
   expect_error(file + "--ranks 2 --dim B=1.5", 2, {"--dim B must be a whole number"});
   expect_error(file + "--ranks 2 --dim B", 2, {"--dim takes NAME=VALUE; found 'B'"});
-  expect_error(kAttention + "--repeat 0", 2, {"repeat of 0"});
+  expect_error("run examples/pipeline.coco --mesh pp=256,tp=256", 2, {"found 65536"});
+  expect_error(kAttention + "--repeat 0", 2, {"--repeat must be from 1 to 2147483647; found 0"});
+  expect_error(kAttention + "--repeat 5000000000", 2, {"--repeat must be from 1"});
   expect_error(kAttention + "--timeout 0", 2, {"--timeout"});
   expect_error(kAttention + "--timeout nan", 2, {"--timeout"});
   expect_error(kAttention + "--bound 1", 2, {"--bound belongs to a --want"});
@@ -114,6 +137,8 @@ TEST(CliUsage, Scalars) {
   expect_error(adam, 1, {"scalar t has no value and no default", "--scalar t=VALUE"});
   expect_error(adam + "--scalar t=1.5", 2, {"--scalar t", "whole number"});
   expect_error(adam + "--scalar t=3000000000", 2, {"--scalar t", "range"});
+  expect_error(adam + "--scalar t=1,lr=1e400", 2,
+               {"--scalar lr must be a number that a double holds; found '1e400'"});
   expect_error(adam + "--scalar t=1,t=2", 2, {"gives t twice"});
   expect_error(adam + "--scalar t=1,lr=x", 2, {"--scalar lr must be a number; found 'x'"});
   expect_error(adam + "--scalar t=1,p=1", 2, {"p is f32[N], not a scalar", "--in"});
@@ -154,8 +179,11 @@ TEST(CliUsage, TensorFiles) {
   test::write_text(folder.path("empty.npy"), "");
   const std::string wide = file("wide.npy", DTypeKind::f16, {2, 4, 9});
   const std::string flat = file("flat.npy", DTypeKind::f16, {2, 32});
-  expect_error(kAttention + "--in x=" + folder.path("none.npy"), 1,
-               {"--in x=", "none.npy", "opened"});
+  expect_error(kAttention + "--in x=none.npy", 1, {"error: --in x: none.npy: cannot be opened"});
+  expect_error(kAttention + "--in x=x.npz", 2,
+               {"error: --in x: \"x.npz\": it ends neither in .npy"});
+  expect_error(kAttention + "--in none.safetensors", 1, {"error: --in: none.safetensors: cannot"});
+  expect_error(kAttention + "--want out=none.npy", 1, {"error: --want out: none.npy: cannot be"});
   expect_error(kAttention + "--in x=" + folder.path("cut.npy"), 1, {"cut.npy", "truncated"});
   expect_error(kAttention + "--in x=" + folder.path("empty.npy"), 1, {"empty.npy"});
   expect_error(kAttention + "--in x=" + wide, 1,
@@ -197,7 +225,7 @@ TEST(CliUsage, JsonIsOneObjectOnFailureToo) {
        {kAttention + "--schedule no", kAttention + "--bogus", kAttention + "--in x=no.npy",
         kAttention + "--scalar rate=7", std::string("run examples/none.coco --ranks 2")}) {
     const ToolResult result = run_tool(words + " --json");
-    ASSERT_THAT(json_keys(result.out), ElementsAre("error")) << words;
+    ASSERT_THAT(json_keys(result.out), ElementsAre("error", "errors")) << words;
     EXPECT_THAT(json_keys(result.out, "error"),
                 ElementsAre("kind", "message", "where", "exit_code"));
     EXPECT_EQ(json_at(result.out, "error/exit_code"), std::to_string(result.exit_code));
@@ -208,7 +236,37 @@ TEST(CliUsage, JsonIsOneObjectOnFailureToo) {
 TEST(CliUsage, JsonSurvivesBytesThatAreNoText) {
   const ToolResult result = run_tool("run \xff\xfe.coco --ranks 2 --json");
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(json_keys(result.out), ElementsAre("error"));
+  EXPECT_THAT(json_keys(result.out), ElementsAre("error", "errors"));
+}
+
+TEST(CliUsage, JsonHasEveryError) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("three.coco");
+  test::write_text(file,
+                   "mesh w(tp)\ndim N\nprogram p(x: f32[N]) {\n"
+                   "  a = q\n  b = x + \n  return x, c }\n");
+  const ToolResult result = run_tool("run " + file + " --ranks 1 --json");
+  EXPECT_EQ(result.exit_code, 1);
+  for (int i = 0; i < 3; ++i) {
+    const std::string at = "errors/" + std::to_string(i);
+    EXPECT_THAT(json_keys(result.out, at), ElementsAre("kind", "message", "where", "exit_code"));
+    EXPECT_THAT(result.err, HasSubstr(json_at(result.out, at + "/where") +
+                                      ": error: " + json_at(result.out, at + "/message")));
+  }
+  EXPECT_EQ(json_at(result.out, "errors/3"), "");
+  EXPECT_EQ(json_at(result.out, "errors/0"), json_at(result.out, "error"));
+  EXPECT_EQ(json_at(result.out, "errors/1/kind"), "syntax");
+}
+
+// A name of a file may be as long as the file.
+TEST(CliUsage, LongNamesAreShortened) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("long.coco"), name(1 << 20, 'a');
+  test::write_text(file, "mesh w(tp)\ndim N\nprogram p(x: f32[N]) {\n  y = " + name +
+                             " * x\n  return " + name + " }\n");
+  const ToolResult result = run_tool("run " + file + " --ranks 1 --json");
+  EXPECT_THAT(result.err, HasSubstr("`" + name.substr(0, 40) + "...` is not a value"));
+  EXPECT_LT(result.err.size() + result.out.size(), 2000u);
 }
 
 }  // namespace
