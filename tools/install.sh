@@ -3,7 +3,7 @@
 # it is there. For Debian 12, Ubuntu 24.04 and newer.
 set -euo pipefail
 
-# Compiler and build; then the libraries (README.md says what each is for).
+# Compiler and build; then the libraries (docs/building.md says what each is for).
 required=(
   g++ make cmake ninja-build python3
   libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev
