@@ -29,9 +29,10 @@ BufferId saved_storage(Plan& plan, Storage& storage, const Output& output) {
   return copy;
 }
 
-bool is_updated(const Graph& graph, NodeId storage) {
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& node) {
-    return std::holds_alternative<Update>(node.op) && node.inputs[0] == storage;
+bool is_updated(const Graph& graph, const Storage& storage, NodeId id) {
+  return std::ranges::any_of(storage.readers(id), [&](NodeId reader) {
+    const Node& node = graph.node(reader);
+    return std::holds_alternative<Update>(node.op) && node.inputs[0] == id;
   });
 }
 
@@ -70,7 +71,8 @@ Plan from_schedule(const Graph& graph, const PlanOptions& options) {
   std::vector<BufferId> saved(graph.outputs().size());
   for (std::size_t o = 0; o < saved.size(); ++o) {
     const NodeId base = base_of(graph, graph.outputs()[o].node);
-    if (is_updated(graph, base)) saved[o] = saved_storage(plan, storage, graph.outputs()[o]);
+    if (is_updated(graph, storage, base))
+      saved[o] = saved_storage(plan, storage, graph.outputs()[o]);
   }
   for (const Unit& unit : units) lower_unit(plan, storage, unit, options.keep_values);
   for (std::size_t o = 0; o < saved.size(); ++o) {

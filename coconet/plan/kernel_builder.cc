@@ -4,14 +4,9 @@
 
 namespace coconet::plan {
 
-KernelBuilder::KernelBuilder(Plan& plan, Storage& storage, const NodeSet& region,
-                             const Phases& phases, int phase, TensorType space)
-    : plan_(plan),
-      graph_(plan.graph),
-      storage_(storage),
-      region_(region),
-      phases_(phases),
-      phase_(phase) {
+KernelBuilder::KernelBuilder(Plan& plan, Storage& storage, const Phases& phases, int phase,
+                             TensorType space)
+    : plan_(plan), graph_(plan.graph), storage_(storage), phases_(phases), phase_(phase) {
   kernel_.space = std::move(space);
 }
 
@@ -89,10 +84,9 @@ ValueId KernelBuilder::value(NodeId id) {
   const Node& node = graph_.node(base);
   const bool by_member = node.type.is_scalar_list() && over_list() && !is_literal(node.op);
   if (by_member && std::holds_alternative<Update>(node.op)) return value(node.inputs[1]);
-  const bool here = region_[base.index] && phases_.of[base.index] <= phase_ && !by_member;
+  const bool here = phases_.has(base) && phases_.of(base) <= phase_ && !by_member;
   // What an earlier phase computed is loaded if it was stored; scalars are computed again.
-  const bool stored = here && phases_.of[base.index] < phase_ &&
-                      level_of(node.type) != Level::call &&
+  const bool stored = here && phases_.of(base) < phase_ && level_of(node.type) != Level::call &&
                       is_stored_over(kernel_.space, node.type);
   const ValueId out = here && !stored ? computed(base) : load(base);
   known_[key] = out;
@@ -227,7 +221,7 @@ ValueId KernelBuilder::fold_of_blocks(NodeId id) {
 ValueId KernelBuilder::across(NodeId id, const Across& op) {
   const Node& node = graph_.node(id);
   NodeId from = base_of(graph_, node.inputs[0]);
-  while (std::holds_alternative<Update>(graph_.node(from).op) && region_[from.index]) {
+  while (std::holds_alternative<Update>(graph_.node(from).op) && phases_.has(from)) {
     from = base_of(graph_, graph_.node(from).inputs[1]);
   }
   const FoldBuffer fold{storage_.buffer(from), op.fold};

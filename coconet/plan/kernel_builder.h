@@ -13,11 +13,10 @@ namespace coconet::plan {
 
 class KernelBuilder {
  public:
-  // Values of nodes of `region` that belong to `phase` are computed; all others are loaded from
-  // their buffers. So is, over a list, what has one value a member: a kernel over the members has
-  // stored it (region.cc).
-  KernelBuilder(Plan& plan, Storage& storage, const NodeSet& region, const Phases& phases,
-                int phase, TensorType space);
+  // Values of nodes of the region that has these phases that belong to `phase` are computed; all
+  // others are loaded from their buffers. So is, over a list, what has one value a member: a kernel
+  // over the members has stored it (region.cc).
+  KernelBuilder(Plan& plan, Storage& storage, const Phases& phases, int phase, TensorType space);
 
   ValueId value(NodeId id);             // at the visited element
   ValueId block_sum(NodeId reduction);  // of a BlockReduce, Norm or tensor-wide Reduce: the run's
@@ -51,7 +50,6 @@ class KernelBuilder {
   Plan& plan_;
   const Graph& graph_;
   Storage& storage_;
-  const NodeSet& region_;
   const Phases& phases_;
   int phase_;
   AxisList fold_axes_;  // not empty while the per-peer value of a fold is built

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "coconet/plan/access.h"
 #include "coconet/plan/order.h"
@@ -28,46 +30,64 @@ void find_lifetimes(Plan& plan) {
   }
 }
 
-bool is_plan_output(const Plan& plan, int buffer) {
-  return std::any_of(plan.outputs.begin(), plan.outputs.end(),
-                     [&](const PlanOutput& out) { return out.buffer.index == buffer; });
-}
-
 bool may_share(const Buffer& a, const Buffer& b) {
   return a.symmetric == b.symmetric && a.type.shape == b.type.shape &&
          a.type.layout == b.type.layout && size_of(a.type.dtype.kind) == size_of(b.type.dtype.kind);
 }
 
+// The slots of temporaries that may share, by whether they are in use.
+struct Pool {
+  int buffer;  // one of them
+  std::set<int> free;
+  std::set<std::pair<LaunchId, int>> busy;  // (until, slot)
+};
+
+// A pool for each kind of buffer, found by the shape's text first.
+class Pools {
+ public:
+  explicit Pools(const Plan& plan) : plan_(plan) {}
+
+  // With what has been freed before the buffer's first use.
+  Pool& of(int b) {
+    const Buffer& buffer = plan_.buffers[b];
+    std::vector<Pool>& pools = pools_[text_of(buffer.type.shape)];
+    auto pool = std::find_if(pools.begin(), pools.end(), [&](const Pool& other) {
+      return may_share(plan_.buffers[other.buffer], buffer);
+    });
+    if (pool == pools.end()) pool = pools.insert(pool, Pool{b, {}, {}});
+    while (!pool->busy.empty() && pool->busy.begin()->first < buffer.first) {
+      pool->free.insert(pool->busy.extract(pool->busy.begin()).value().second);
+    }
+    return *pool;
+  }
+
+ private:
+  const Plan& plan_;
+  std::map<std::string, std::vector<Pool>> pools_;
+};
+
 }  // namespace
 
 void derive_memory(Plan& plan) {
   find_lifetimes(plan);
-  struct Slot {
-    int last_buffer;
-    LaunchId free_after;
-    bool kept;
-  };
-  std::vector<Slot> slots;
-  std::vector<int> order;  // temporaries by first use
+  std::vector<bool> kept;
+  for (const Buffer& buffer : plan.buffers) kept.push_back(buffer.role != BufferRole::temporary);
+  for (const PlanOutput& output : plan.outputs) kept[output.buffer.index] = true;
+  std::vector<int> order;  // by first use
   for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) order.push_back(b);
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return plan.buffers[a].first < plan.buffers[b].first; });
+  Pools pools(plan);
+  int slots = 0;
   for (int b : order) {
     Buffer& buffer = plan.buffers[b];
-    const bool kept = buffer.role != BufferRole::temporary || is_plan_output(plan, b);
-    int found = -1;
-    for (int s = 0; s < static_cast<int>(slots.size()) && !kept && found < 0; ++s) {
-      const bool over = slots[s].free_after < buffer.first;
-      if (!slots[s].kept && over && may_share(plan.buffers[slots[s].last_buffer], buffer)) {
-        found = s;
-      }
+    if (kept[b]) {
+      buffer.slot = slots++;
+      continue;
     }
-    if (found < 0) {
-      found = static_cast<int>(slots.size());
-      slots.push_back({});
-    }
-    slots[found] = {b, buffer.last, kept};
-    buffer.slot = found;
+    Pool& pool = pools.of(b);
+    buffer.slot = pool.free.empty() ? slots++ : pool.free.extract(pool.free.begin()).value();
+    pool.busy.insert({buffer.last, buffer.slot});
   }
 }
 

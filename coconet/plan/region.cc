@@ -28,9 +28,7 @@ class RegionLowering {
         graph_(plan.graph),
         storage_(storage),
         member_(member),
-        region_(set_of(graph_, member.nodes)),
-        readers_(readers_of(graph_)),
-        phases_(phases_of(graph_, region_)),
+        phases_(phases_of(graph_, member.nodes)),
         options_(options) {}
 
   void lower() {
@@ -51,7 +49,7 @@ class RegionLowering {
 
  private:
   void lower_phase(int phase, const TensorType& space, const std::string& suffix) {
-    KernelBuilder builder(plan_, storage_, region_, phases_, phase, space);
+    KernelBuilder builder(plan_, storage_, phases_, phase, space);
     for (NodeId id : member_.nodes) add_stores(builder, id, phase);
     if (!builder.empty()) append(builder.finish(), name() + suffix);
   }
@@ -83,7 +81,7 @@ class RegionLowering {
   // What the kernels of the member iterate over.
   TensorType space_of_member() const {
     if (member_.fused.valid()) {
-      const std::optional<TensorType> space = space_of_fused(graph_, region_);
+      const std::optional<TensorType> space = space_of_fused(graph_, set_of(graph_, member_.nodes));
       check(space.has_value(), "a fused group has a space");
       return *space;
     }
@@ -105,23 +103,23 @@ class RegionLowering {
   }
 
   bool read_outside(NodeId id) const {
-    for (NodeId reader : readers_[id.index]) {
+    for (NodeId reader : storage_.readers(id)) {
       if (is_view(graph_.node(reader).op)) {
         if (read_outside(reader)) return true;
-      } else if (!region_[reader.index]) {
+      } else if (!phases_.has(reader)) {
         return true;
       }
     }
-    return is_output(graph_, id);
+    return storage_.is_output(id);
   }
 
   bool read_in_later_phase(NodeId id) const {
     const TensorType& type = graph_.node(id).type;
     if (type.is_scalar()) return false;  // computed again
     if (!type.is_scalar_list() && !is_stored_over(space_, type)) return false;
-    for (NodeId reader : readers_[id.index]) {
+    for (NodeId reader : storage_.readers(id)) {
       if (is_view(graph_.node(reader).op) && read_in_later_phase(reader)) return true;
-      if (region_[reader.index] && computing_phase(reader) > phases_.of[id.index] &&
+      if (phases_.has(reader) && computing_phase(reader) > phases_.of(id) &&
           !std::holds_alternative<Update>(graph_.node(reader).op)) {
         return true;
       }
@@ -131,16 +129,16 @@ class RegionLowering {
 
   // By the kernel over a list, or by an across.
   bool read_beyond_members(NodeId id) const {
-    return std::any_of(readers_[id.index].begin(), readers_[id.index].end(), [&](NodeId reader) {
+    return std::ranges::any_of(storage_.readers(id), [&](NodeId reader) {
       if (is_view(graph_.node(reader).op)) return read_beyond_members(reader);
-      return region_[reader.index] && !graph_.node(reader).type.is_scalar_list();
+      return phases_.has(reader) && !graph_.node(reader).type.is_scalar_list();
     });
   }
 
   int computing_phase(NodeId id) const { return phase_of_reads(graph_, phases_, id); }
 
   bool stored_by_update(NodeId id) const {
-    for (NodeId reader : readers_[id.index]) {
+    for (NodeId reader : storage_.readers(id)) {
       const Node& node = graph_.node(reader);
       if (std::holds_alternative<Update>(node.op) && node.inputs[1] == id) return true;
       if (is_view(node.op) && stored_by_update(reader)) return true;
@@ -154,13 +152,13 @@ class RegionLowering {
     if (is_tensor_wide(node.op) && computing_phase(id) == phase && !members) {
       builder.store(builder.block_sum(id), storage_.blocks(id));
     }
-    if (phases_.of[id.index] != phase || is_view(node.op)) return;
+    if (phases_.of(id) != phase || is_view(node.op)) return;
     if (has_members_ && node.type.is_scalar_list() != members) return;
     if (std::holds_alternative<Update>(node.op)) return;  // its value stores it
     if (const auto* gather = std::get_if<AllGather>(&node.op)) {
       const NodeId from = node.inputs[0];
       const bool blocks =
-          region_[from.index] && std::holds_alternative<BlockReduce>(graph_.node(from).op);
+          phases_.has(from) && std::holds_alternative<BlockReduce>(graph_.node(from).op);
       const ValueId value = blocks ? builder.block_sum(from) : builder.value(from);
       builder.store(value, storage_.buffer(id), gather->axes);
       return;
@@ -198,8 +196,6 @@ class RegionLowering {
   const Graph& graph_;
   Storage& storage_;
   const Member& member_;
-  NodeSet region_;
-  std::vector<std::vector<NodeId>> readers_;
   Phases phases_;
   const LoweringOptions& options_;
   bool has_members_ = false;  // see by_member
@@ -246,9 +242,8 @@ Launch launch_of(const Graph& graph, NodeId id, Work work) {
 }  // namespace
 
 void lower_copy(Plan& plan, Storage& storage, NodeId from, BufferId to, const std::string& name) {
-  const NodeSet nothing = none_of(plan.graph);
-  const Phases phases{std::vector<int>(plan.graph.size(), -1), 1};
-  KernelBuilder builder(plan, storage, nothing, phases, 0, plan.buffer(to).type);
+  const Phases none;
+  KernelBuilder builder(plan, storage, none, 0, plan.buffer(to).type);
   builder.store(builder.value(from), to);
   Launch launch = launch_of(plan.graph, from, builder.finish());
   launch.name = name;

@@ -1,5 +1,7 @@
 #include "coconet/plan/storage.h"
 
+#include <algorithm>
+
 #include "coconet/graph/walk.h"
 #include "coconet/schedule/phases.h"
 
@@ -8,11 +10,14 @@ namespace coconet::plan {
 Storage::Storage(Plan& plan, const std::vector<Unit>& units, bool keep_values)
     : plan_(plan),
       keep_values_(keep_values),
+      readers_(readers_of(plan.graph)),
+      outputs_(none_of(plan.graph)),
       buffers_(plan.graph.size()),
       blocks_(plan.graph.size()),
       stored_by_(plan.graph.size()),
       copied_(plan.graph.size(), false) {
   const Graph& graph = plan.graph;
+  for (const Output& output : graph.outputs()) outputs_[output.node.index] = true;
   for (int i = 0; i < graph.size(); ++i) {
     const Input* input = std::get_if<Input>(&graph.nodes()[i].op);
     if (!input) continue;
@@ -28,9 +33,13 @@ Storage::Storage(Plan& plan, const std::vector<Unit>& units, bool keep_values)
 void Storage::place_updates(const std::vector<Unit>& units) {
   const Graph& graph = plan_.graph;
   std::vector<int> unit_of(graph.size(), -1);
+  std::vector<const Member*> member_of(graph.size(), nullptr);
   for (int u = 0; u < static_cast<int>(units.size()); ++u) {
     for (const Member& member : units[u].members) {
-      for (NodeId id : member.nodes) unit_of[id.index] = u;
+      for (NodeId id : member.nodes) {
+        unit_of[id.index] = u;
+        member_of[id.index] = &member;
+      }
     }
   }
   for (int i = 0; i < graph.size(); ++i) {
@@ -38,7 +47,7 @@ void Storage::place_updates(const std::vector<Unit>& units) {
     if (!std::holds_alternative<Update>(node.op)) continue;
     buffers_[i] = buffers_[node.inputs[0].index];
     const NodeId value = node.inputs[1];
-    if (!keep_values_ && in_place(NodeId{i}, unit_of, units)) {
+    if (!keep_values_ && in_place(NodeId{i}, member_of, unit_of)) {
       stored_by_[value.index] = NodeId{i};
       buffers_[value.index] = buffers_[i];
     } else {
@@ -48,15 +57,6 @@ void Storage::place_updates(const std::vector<Unit>& units) {
 }
 
 namespace {
-
-const Member& member_of(const Unit& unit, NodeId id) {
-  for (const Member& member : unit.members) {
-    for (NodeId node : member.nodes) {
-      if (node == id) return member;
-    }
-  }
-  throw InternalError("a node of the unit");
-}
 
 // Whether a kernel that computes `reader` reads of its operand `input`, a tensor of this shape, the
 // element it is at and no other.
@@ -70,39 +70,36 @@ bool reads_elementwise(const Graph& graph, const Node& reader, NodeId input, con
 
 }  // namespace
 
-bool Storage::in_place(NodeId update, const std::vector<int>& unit_of,
-                       const std::vector<Unit>& units) {
+bool Storage::in_place(NodeId update, const std::vector<const Member*>& member_of,
+                       const std::vector<int>& unit_of) {
   const Graph& graph = plan_.graph;
   const NodeId storage = graph.node(update).inputs[0];
   const NodeId value = graph.node(update).inputs[1];
   const int at = unit_of[value.index];
   if (at < 0 || is_view(graph.node(value).op) || stored_by_[value.index].valid()) return false;
   if (std::holds_alternative<Update>(graph.node(value).op)) return false;
-  const Member& writer = member_of(units[at], value);
-  const Phases phases = phases_of(graph, set_of(graph, writer.nodes));
   // Scalars are read again in every phase and chunk.
   if (graph.node(storage).type.is_scalar()) return false;
-  for (const Output& output : graph.outputs()) {
-    if (base_of(graph, output.node) == storage) return false;
-  }
-  for (int r = 0; r < graph.size(); ++r) {
-    const Node& reader = graph.nodes()[r];
-    if (NodeId{r} == update || is_view(reader.op)) continue;
-    for (NodeId input : reader.inputs) {
-      if (base_of(graph, input) != storage) continue;
-      if (unit_of[r] < at) continue;
-      if (unit_of[r] > at) return false;
-      const Member& member = member_of(units[at], NodeId{r});
+  const Member& writer = *member_of[value.index];
+  const Phases phases = phases_of(graph, writer.nodes);
+  // Whether no reader of `of`, the storage or a view of it, comes after the write.
+  const auto read_before = [&](const auto& self, NodeId of) -> bool {
+    return !outputs_[of.index] && std::ranges::all_of(readers_[of.index], [&](NodeId id) {
+      const Node& reader = graph.node(id);
+      if (is_view(reader.op)) return self(self, id);
+      if (id == update || unit_of[id.index] < at) return true;
+      if (unit_of[id.index] > at) return false;
       // What a send writes is another rank's element, which that rank may not have read.
-      const bool same_kernel = &member == &writer && !is_send(graph.node(value).op);
-      if (!same_kernel ||
-          !reads_elementwise(graph, reader, input, graph.node(storage).type.shape)) {
-        return false;
-      }
-      if (phase_of_reads(graph, phases, NodeId{r}) > phases.of[value.index]) return false;
-    }
-  }
-  return true;
+      const bool same_kernel = member_of[id.index] == &writer && !is_send(graph.node(value).op);
+      const auto elementwise = [&](NodeId input) {
+        return base_of(graph, input) != storage ||
+               reads_elementwise(graph, reader, input, graph.node(storage).type.shape);
+      };
+      return same_kernel && std::ranges::all_of(reader.inputs, elementwise) &&
+             phase_of_reads(graph, phases, id) <= phases.of(value);
+    });
+  };
+  return read_before(read_before, storage);
 }
 
 BufferId Storage::temporary(std::string name, const TensorType& type) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "coconet/graph/walk.h"
 #include "coconet/plan/plan.h"
 #include "coconet/plan/units.h"
 
@@ -24,15 +25,21 @@ class Storage {
   BufferId temporary(std::string name, const TensorType& type);
   // The block sums of a Norm or tensor-wide Reduce; made at the first call.
   BufferId blocks(NodeId reduction);
+  // The graph's readers, by node, and which nodes are outputs: known once for all members.
+  const std::vector<NodeId>& readers(NodeId id) const { return readers_[id.index]; }
+  bool is_output(NodeId id) const { return outputs_[id.index]; }
   // True for an update whose value is not written in place, so that it needs a copy.
   bool needs_copy(NodeId update) const;
 
  private:
   void place_updates(const std::vector<Unit>& units);
-  bool in_place(NodeId update, const std::vector<int>& unit_of, const std::vector<Unit>& units);
+  bool in_place(NodeId update, const std::vector<const Member*>& member_of,
+                const std::vector<int>& unit_of);
 
   Plan& plan_;
   bool keep_values_;
+  std::vector<std::vector<NodeId>> readers_;
+  NodeSet outputs_;
   std::vector<BufferId> buffers_;  // by node
   std::vector<BufferId> blocks_;   // by node, of reductions
   std::vector<NodeId> stored_by_;  // by node: the update whose storage holds its value

@@ -20,13 +20,16 @@ std::vector<std::vector<int>> edges_of(const Graph& graph) {
   for (int u = 0; u < graph.size(); ++u) {
     const Node& update = graph.nodes()[u];
     if (!std::holds_alternative<Update>(update.op)) continue;
-    for (int r = 0; r < graph.size(); ++r) {
-      const Node& reader = graph.nodes()[r];
-      if (r == u || is_view(reader.op)) continue;
-      for (NodeId input : reader.inputs) {
-        if (base_of(graph, input) == update.inputs[0]) after[r].push_back(u);
+    const auto add_readers = [&](const auto& self, NodeId of) -> void {
+      for (NodeId reader : readers[of.index]) {
+        if (is_view(graph.node(reader).op)) {
+          self(self, reader);
+        } else if (reader.index != u) {
+          after[reader.index].push_back(u);
+        }
       }
-    }
+    };
+    add_readers(add_readers, update.inputs[0]);
   }
   return after;
 }

@@ -1,6 +1,7 @@
 #include "coconet/plan/verify.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "coconet/plan/access.h"
 
@@ -111,9 +112,10 @@ class Verifier {
   }
 
   void verify_kernel(const Kernel& kernel) const {
-    for (int i = 0; i < static_cast<int>(kernel.statements.size()); ++i) {
-      verify_statement(kernel, i);
-    }
+    const int count = static_cast<int>(kernel.statements.size());
+    int fold = count - 1;  // the last over the peers, or -1
+    while (fold >= 0 && !std::holds_alternative<FoldPeers>(kernel.statements[fold].action)) --fold;
+    for (int i = 0; i < count; ++i) verify_statement(kernel, i, fold);
     for (const Store& store : kernel.stores) {
       const Statement& value = kernel.statements[store.value.index];
       const Buffer& buffer = plan_.buffer(store.buffer);
@@ -123,7 +125,7 @@ class Verifier {
     }
   }
 
-  void verify_statement(const Kernel& kernel, int index) const {
+  void verify_statement(const Kernel& kernel, int index, int fold) const {
     const Statement& s = kernel.statements[index];
     const std::string value = "%" + std::to_string(index);
     const bool folds_peers = std::holds_alternative<FoldPeers>(s.action);
@@ -139,13 +141,7 @@ class Verifier {
       expect(s.level == Level::run && kernel.width != RunWidth::piece, value + " is one a run");
     }
     expect(!folds_peers || !s.per_peer, "a fold is not inside another");
-    if (s.per_peer) {
-      expect(std::any_of(kernel.statements.begin() + index, kernel.statements.end(),
-                         [](const Statement& later) {
-                           return std::holds_alternative<FoldPeers>(later.action);
-                         }),
-             value + " feeds a fold over the peers");
-    }
+    expect(!s.per_peer || index < fold, value + " feeds a fold over the peers");
   }
 
   void verify_in_place(const Kernel& kernel, const Store& store) const {
@@ -165,15 +161,22 @@ class Verifier {
   }
 
   void verify_slots() const {
-    for (std::size_t a = 0; a < plan_.buffers.size(); ++a) {
-      for (std::size_t b = a + 1; b < plan_.buffers.size(); ++b) {
-        const Buffer& one = plan_.buffers[a];
-        const Buffer& other = plan_.buffers[b];
-        if (one.slot != other.slot) continue;
-        const bool apart = one.last < other.first || other.last < one.first;
-        expect(apart && one.role == BufferRole::temporary && other.role == BufferRole::temporary,
-               one.name + " and " + other.name + " share memory at different times");
+    std::vector<const Buffer*> order;
+    for (const Buffer& buffer : plan_.buffers) order.push_back(&buffer);
+    std::stable_sort(order.begin(), order.end(), [](const Buffer* a, const Buffer* b) {
+      return std::tie(a->slot, a->first) < std::tie(b->slot, b->first);
+    });
+    for (std::size_t b = 0; b < order.size(); ++b) {
+      const Buffer& one = *order[b];
+      expect(one.first <= one.last, one.name + " is used first before last");
+      if (b + 1 == order.size() || one.slot != order[b + 1]->slot) continue;
+      const Buffer& other = *order[b + 1];
+      if (one.last < other.first && one.role == BufferRole::temporary &&
+          other.role == BufferRole::temporary) {
+        continue;
       }
+      fail("does not hold: " + one.name + " and " + other.name +
+           " share memory at different times");
     }
   }
 

@@ -1,4 +1,7 @@
+// Accesses are indexed by the memory that they touch, so a launch looks at what its own buffers
+// have been through and not at every launch before it.
 #include <algorithm>
+#include <tuple>
 
 #include "coconet/plan/access.h"
 #include "coconet/plan/order.h"
@@ -22,9 +25,7 @@ const TensorType* space_of(const Launch& launch) {
 
 // Both launches work on the acting rank's piece under the same slices of these axes, so that
 // different ranks touch different elements.
-bool same_slices(const Launch& a, const Launch& b, const AxisList& axes) {
-  const TensorType* first = space_of(a);
-  const TensorType* second = space_of(b);
+bool same_slices(const TensorType* first, const TensorType* second, const AxisList& axes) {
   if (!first || !second || first->rank() != second->rank()) return false;
   for (int axis : axes) {
     if (!first->layout.is<Sliced>(axis) || !second->layout.is<Sliced>(axis)) return false;
@@ -33,17 +34,87 @@ bool same_slices(const Launch& a, const Launch& b, const AxisList& axes) {
   return first->layout.slice_order() == second->layout.slice_order();
 }
 
-// The axes along which a rank performing `later` must wait for others to have performed `earlier`;
-// empty: none.
-AxisList conflict(const Plan& plan, const Launch& earlier, const Access& a, const Launch& later,
-                  const Access& b) {
-  if (plan.buffer(a.buffer).slot != plan.buffer(b.buffer).slot) return {};
-  if (!a.write && !b.write) return {};
-  const AxisList axes = united(a.reach, b.reach);
+// Accesses to one buffer that nothing here can tell apart: their first in the order of launches and
+// accesses, and the last launch of them.
+struct Past {
+  Access access;
+  const TensorType* space = nullptr;  // of the launch, a kernel
+  int first = 0;
+  LaunchId last;
+};
+
+bool is_alike(const Past& past, const Access& access, const TensorType* space) {
+  const Access& other = past.access;
+  if (other.write != access.write || other.piece != access.piece) return false;
+  if (other.reach != access.reach || !past.space != !space) return false;
+  return !space || (past.space->rank() == space->rank() && past.space->layout == space->layout);
+}
+
+// What a slot has been through: the accesses to the buffer that holds it now, and to those before,
+// of which only who writes and who reaches matters.
+struct History {
+  BufferId buffer;
+  std::vector<Past> now, before;
+};
+
+void note(std::vector<Past>& pasts, const Past& past) {
+  for (Past& other : pasts) {
+    if (!is_alike(other, past.access, past.space)) continue;
+    other.first = std::min(other.first, past.first);
+    other.last = std::max(other.last, past.last);
+    return;
+  }
+  pasts.push_back(past);
+}
+
+void note(History& history, const Past& past) {
+  if (history.buffer != past.access.buffer) {
+    for (Past old : history.now) {
+      old.access.piece = false;
+      old.space = nullptr;
+      note(history.before, old);
+    }
+    history.now.clear();
+    history.buffer = past.access.buffer;
+  }
+  note(history.now, past);
+}
+
+// That a rank performing a launch must wait for others along these axes to have performed `on`.
+struct Conflict {
+  int first = 0, access = 0;  // the places of the two accesses: conflicts are in their order
+  LaunchId on;
+  AxisList axes;
+};
+
+// The axes along which accesses of two ranks, the earlier one as `past`, may meet; empty: none.
+AxisList conflict(const Past& past, bool same_buffer, const Access& later,
+                  const TensorType* space) {
+  if (!past.access.write && !later.write) return {};
+  const AxisList axes = united(past.access.reach, later.reach);
   if (axes.empty()) return {};
   const bool apart =
-      a.buffer == b.buffer && a.piece && b.piece && same_slices(earlier, later, axes);
+      same_buffer && past.access.piece && later.piece && same_slices(past.space, space, axes);
   return apart ? AxisList{} : axes;
+}
+
+std::vector<Conflict> conflicts_of(const Plan& plan, const std::vector<History>& slots,
+                                   const std::vector<Access>& accesses, const TensorType* space) {
+  std::vector<Conflict> out;
+  for (int a = 0; a < static_cast<int>(accesses.size()); ++a) {
+    const History& slot = slots[plan.buffer(accesses[a].buffer).slot];
+    for (const auto* pasts : {&slot.now, &slot.before}) {
+      const bool same_buffer = pasts == &slot.now && slot.buffer == accesses[a].buffer;
+      for (const Past& past : *pasts) {
+        AxisList axes = conflict(past, same_buffer, accesses[a], space);
+        if (!axes.empty()) out.push_back({past.first, a, past.last, std::move(axes)});
+      }
+    }
+  }
+  std::sort(out.begin(), out.end(), [](const Conflict& a, const Conflict& b) {
+    return std::tie(a.first, a.access) < std::tie(b.first, b.access);
+  });
+  return out;
 }
 
 // The later of two waits on the same axes.
@@ -64,50 +135,33 @@ void add_wait(std::vector<Wait>& waits, const Wait& wait) {
   waits.push_back(wait);
 }
 
-bool in_group(const Plan& plan, int launch, int group) {
-  return group >= 0 && plan.launches[launch].overlap == group;
-}
-
-void find_lags(Plan& plan) {
-  for (int l = 0; l < static_cast<int>(plan.launches.size()); ++l) {
-    Launch& later = plan.launches[l];
-    if (later.overlap < 0) continue;
-    for (int e = plan.overlaps[later.overlap].first.index; e < l; ++e) {
-      const Launch& earlier = plan.launches[e];
-      later.lag =
-          std::max(later.lag, earlier.lag);  // ascending, so that a wait on one covers those before
-      int lag = earlier.lag;
-      for (const Access& a : accesses_of(plan, earlier)) {
-        for (const Access& b : accesses_of(plan, later)) {
-          if (!conflict(plan, earlier, a, later, b).empty()) lag = earlier.lag + 1;
-        }
-      }
-      later.lag = std::max(later.lag, lag);
-    }
-  }
+bool in_group(const Plan& plan, LaunchId launch, int group) {
+  return group >= 0 && plan.launch(launch).overlap == group;
 }
 
 }  // namespace
 
 void derive_waits(Plan& plan) {
-  find_lags(plan);
+  std::size_t slots = 0;
+  for (const Buffer& buffer : plan.buffers) slots = std::max<std::size_t>(slots, buffer.slot + 1);
+  std::vector<History> histories(slots);
+  int place = 0;  // of an access
   for (int l = 0; l < static_cast<int>(plan.launches.size()); ++l) {
-    Launch& later = plan.launches[l];
-    const auto needs = accesses_of(plan, later);
-    for (int e = 0; e < l; ++e) {
-      const Launch& earlier = plan.launches[e];
-      for (const Access& a : accesses_of(plan, earlier)) {
-        for (const Access& b : needs) {
-          const AxisList axes = conflict(plan, earlier, a, later, b);
-          if (axes.empty()) continue;
-          add_wait(later.waits, {LaunchId{e}, axes, in_group(plan, e, later.overlap)});
-        }
-      }
+    Launch& launch = plan.launches[l];
+    const TensorType* space = space_of(launch);
+    const std::vector<Access> accesses = accesses_of(plan, launch);
+    // Ascending, so that a wait on a launch of the group covers those before.
+    if (l > 0 && in_group(plan, LaunchId{l - 1}, launch.overlap)) {
+      launch.lag = std::max(launch.lag, plan.launches[l - 1].lag);
     }
-  }
-  for (int e = 0; e < static_cast<int>(plan.launches.size()); ++e) {
-    for (const Access& access : accesses_of(plan, plan.launches[e])) {
-      if (!access.reach.empty()) add_wait(plan.exit_waits, {LaunchId{e}, access.reach, false});
+    for (const Conflict& found : conflicts_of(plan, histories, accesses, space)) {
+      const bool inside = in_group(plan, found.on, launch.overlap);
+      if (inside) launch.lag = std::max(launch.lag, plan.launch(found.on).lag + 1);
+      add_wait(launch.waits, {found.on, found.axes, inside});
+    }
+    for (const Access& access : accesses) {
+      note(histories[plan.buffer(access.buffer).slot], {access, space, place++, LaunchId{l}});
+      if (!access.reach.empty()) add_wait(plan.exit_waits, {LaunchId{l}, access.reach, false});
     }
   }
 }

@@ -321,10 +321,10 @@ class Members {
 
   // Block sums go over blocks of the flat index, which is not cut into rows as well.
   std::optional<Refusal> refuse_widths(const TensorType& space) const {
-    const Phases phases = phases_of(graph_, set_);
+    const Phases phases = phases_of(graph_, list_of(set_));
     for (NodeId id : list_of(set_)) {
       if (!op_as<BlockReduce>(graph_, id)) continue;
-      const NodeId rows = row_wise_in(graph_, set_, phases, phases.of[id.index], space);
+      const NodeId rows = row_wise_in(graph_, set_, phases, phases.of(id), space);
       if (!rows.valid()) continue;
       return Refusal{quoted(graph_, id) +
                          " folds blocks of the flat index in the pass that takes " +

@@ -17,24 +17,25 @@ bool folds_buffer(const Op& op) {
 
 }  // namespace
 
-Phases phases_of(const Graph& graph, const NodeSet& members) {
-  Phases phases{std::vector<int>(graph.size(), -1), 1};
-  for (NodeId id : list_of(members)) {
+Phases phases_of(const Graph& graph, const std::vector<NodeId>& members) {
+  Phases phases;
+  for (NodeId id : members) {
     const Node& node = graph.node(id);
     int phase = 0;
     for (NodeId input : node.inputs) {
-      phase = std::max({phase, phases.of[base_of(graph, input).index], phases.of[input.index]});
+      phase = std::max({phase, phases.of(base_of(graph, input)), phases.of(input)});
     }
-    const bool folds = folds_buffer(node.op) ? phases.of[base_of(graph, node.inputs[0]).index] >= 0
+    const bool folds = folds_buffer(node.op) ? phases.has(base_of(graph, node.inputs[0]))
                                              : is_tensor_wide(node.op);
-    phases.of[id.index] = phase + (folds ? 1 : 0);
-    phases.count = std::max(phases.count, phases.of[id.index] + 1);
+    phase += folds ? 1 : 0;
+    phases.by_node[id.index] = phase;
+    phases.count = std::max(phases.count, phase + 1);
   }
   return phases;
 }
 
 int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id) {
-  return phases.of[id.index] - (is_tensor_wide(graph.node(id).op) ? 1 : 0);
+  return phases.of(id) - (is_tensor_wide(graph.node(id).op) ? 1 : 0);
 }
 
 bool is_stored_over(const TensorType& space, const TensorType& type) {
@@ -86,9 +87,9 @@ class RowSearch {
 
  private:
   bool computes(NodeId base) const {
-    if (!members_[base.index] || phases_.of[base.index] > phase_) return false;
+    if (!members_[base.index] || phases_.of(base) > phase_) return false;
     const TensorType& type = graph_.node(base).type;
-    return phases_.of[base.index] == phase_ || type.is_scalar() || !is_stored_over(space_, type);
+    return phases_.of(base) == phase_ || type.is_scalar() || !is_stored_over(space_, type);
   }
 
   const Graph& graph_;
@@ -105,7 +106,7 @@ NodeId row_wise_in(const Graph& graph, const NodeSet& members, const Phases& pha
                    const TensorType& space) {
   RowSearch search(graph, members, phases, phase, space);
   for (NodeId id : list_of(members)) {
-    if (phases.of[id.index] != phase) continue;
+    if (phases.of(id) != phase) continue;
     const NodeId found = search.find(id);
     if (found.valid()) return found;
   }

@@ -1,17 +1,27 @@
 // The phases of a fused group: a kernel each, parted by the folds of its block sums.
 #pragma once
 
+#include <unordered_map>
+
 #include "coconet/graph/walk.h"
 
 namespace coconet {
 
 struct Phases {
-  std::vector<int> of;  // by node: the phase that has its value; -1 outside the group
+  // The phase that has the node's value; -1 outside the group.
+  int of(NodeId id) const {
+    const auto found = by_node.find(id.index);
+    return found == by_node.end() ? -1 : found->second;
+  }
+  bool has(NodeId id) const { return by_node.contains(id.index); }
+
+  std::unordered_map<int, int> by_node = {};
   int count = 1;
 };
 // Who folds the blocks of a BlockReduce, or of a reduction of the whole tensor, comes one phase
 // later than they are made.
-Phases phases_of(const Graph& graph, const NodeSet& members);
+// Requires: `members` ascend.
+Phases phases_of(const Graph& graph, const std::vector<NodeId>& members);
 // The phase whose kernel reads the operands of a member.
 int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id);
 // A reduction of the whole tensor: its blocks come in one phase, its value in the next.
