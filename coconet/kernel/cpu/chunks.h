@@ -15,14 +15,15 @@ struct Chunks {
   std::int64_t count = 1;  // chunks
   std::int64_t each = 0;   // rows of a chunk of one owner
 
-  Chunks(std::int64_t rows, int owners, std::int64_t wanted) : rows(rows), owners(owners) {
+  COCONET_ONCE Chunks(std::int64_t rows, int owners, std::int64_t wanted)
+      : rows(rows), owners(owners) {
     const std::int64_t largest = cut(rows, owners, 0).count;
     count = larger(1, wanted);
     each = largest / count + (largest % count != 0);
   }
 
   // The rows of chunk `chunk` of an owner's slice, counted from its begin.
-  Cut of_slice(int owner, std::int64_t chunk) const {
+  COCONET_ONCE Cut of_slice(int owner, std::int64_t chunk) const {
     const Cut slice = cut(rows, owners, owner);
     const std::int64_t begin = smaller(slice.count, chunk * each);
     return {begin, smaller(each, slice.count - begin)};
@@ -43,7 +44,7 @@ struct Chunks {
 };
 
 // Dims 0..last of a space that is whole there, taken as one index.
-inline Space merged(Space space, int last) {
+COCONET_ONCE inline Space merged(Space space, int last) {
   cut_space(space, 0, last, 1, 1, 0);
   return space;
 }

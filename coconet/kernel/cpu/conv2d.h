@@ -10,9 +10,10 @@ namespace coconet::kernel {
 
 // out = x convolved by w, of the images [begin, begin + count) of the piece (count < 0: all).
 // Requires: four dims each, of which slices cut the first two alone, input channels of x as of w.
-inline Status conv2d_piece(const Call& call, MatmulType type, const MatmulOperand& x,
-                           const MatmulOperand& w, const MatmulOperand& out, std::int64_t stride,
-                           std::int64_t padding, std::int64_t begin = 0, std::int64_t count = -1) {
+COCONET_ONCE inline Status conv2d_piece(const Call& call, MatmulType type, const MatmulOperand& x,
+                                        const MatmulOperand& w, const MatmulOperand& out,
+                                        std::int64_t stride, std::int64_t padding,
+                                        std::int64_t begin = 0, std::int64_t count = -1) {
   if (x.space.empty_here || out.space.empty_here) return kOk;
   const Space::Group(&of_x)[kMaxDims] = x.space.group;
   const Space::Group(&of_w)[kMaxDims] = w.space.group;

@@ -10,7 +10,7 @@
 namespace coconet::kernel {
 
 // The elements of a block that its member has; what is beyond has no meaning.
-inline std::int64_t valid_in(const ListTable& list, std::int64_t block) {
+COCONET_ONCE inline std::int64_t valid_in(const ListTable& list, std::int64_t block) {
   const std::int64_t member = list.member_of[block];
   const std::int64_t before = (block - list.first_block[member]) * kBlockElements;
   return smaller(kBlockElements, list.elements[member] - before);
@@ -18,7 +18,7 @@ inline std::int64_t valid_in(const ListTable& list, std::int64_t block) {
 
 // The fold of the results of a member's blocks in their order; the identity if it has none.
 template <class F, class T>
-Compute<T> fold_member(const ListTable& list, std::int64_t member, const T* blocks) {
+COCONET_ONCE Compute<T> fold_member(const ListTable& list, std::int64_t member, const T* blocks) {
   const std::int64_t first = list.first_block[member];
   return fold_blocks<F>(list.first_block[member + 1] - first, blocks + first);
 }

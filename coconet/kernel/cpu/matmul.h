@@ -32,10 +32,10 @@ inline std::int64_t batch_in(const Space& operand, const Space& out, int batch_g
 // a before the last are rows, or, if a is given transposed (`ta`), all before its last two batches.
 // Of K and of batches an operand may hold a part and the other all: the product is over what both
 // hold. Only rows [begin, begin + count) of out (count < 0: all), counted through all its batches.
-inline Status matmul_piece(const Call& call, MatmulType type, MatmulType out_type,
-                           const MatmulOperand& a, const MatmulOperand& b, const MatmulOperand& out,
-                           bool ta = false, bool tb = false, std::int64_t begin = 0,
-                           std::int64_t count = -1) {
+COCONET_ONCE inline Status matmul_piece(const Call& call, MatmulType type, MatmulType out_type,
+                                        const MatmulOperand& a, const MatmulOperand& b,
+                                        const MatmulOperand& out, bool ta = false, bool tb = false,
+                                        std::int64_t begin = 0, std::int64_t count = -1) {
   if (a.space.empty_here || out.space.empty_here) return kOk;
   const int b_batches = b.space.groups - 2;
   const int batch_groups = ta ? a.space.groups - 2 : b_batches;

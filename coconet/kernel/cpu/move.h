@@ -11,7 +11,7 @@ namespace coconet::kernel {
 
 // The same elements in the same order.
 template <class T>
-void move_held(const Space& out, const T* from, T* to) {
+COCONET_ONCE void move_held(const Space& out, const T* from, T* to) {
   const std::int64_t count = out.count();
   if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
 }
@@ -19,8 +19,8 @@ void move_held(const Space& out, const T* from, T* to) {
 // Elements [in_start, in_start + length) of dim `dim` of `in` to out_start .. of `out`. Requires:
 // no slice cuts the dim; the others are cut alike.
 template <class T>
-void move_along(int dim, std::int64_t length, const Space& in, std::int64_t in_start, const T* from,
-                const Space& out, std::int64_t out_start, T* to) {
+COCONET_ONCE void move_along(int dim, std::int64_t length, const Space& in, std::int64_t in_start,
+                             const T* from, const Space& out, std::int64_t out_start, T* to) {
   std::int64_t outer = 1, inner = 1;
   for (int g = 0; g < out.groups; ++g) {
     if (out.group[g].last < dim) outer *= out.group[g].count;
@@ -37,8 +37,8 @@ void move_along(int dim, std::int64_t length, const Space& in, std::int64_t in_s
 // Dim d of `out` is dim order[d] of `in`. Requires: dims that a slice takes as one index stand
 // together and in order in both.
 template <class T>
-void move_transposed(std::initializer_list<int> order, const Space& in, const T* from,
-                     const Space& out, T* to) {
+COCONET_ONCE void move_transposed(std::initializer_list<int> order, const Space& in, const T* from,
+                                  const Space& out, T* to) {
   const std::int64_t count = out.count();
   if (count == 0) return;
   std::int64_t stride[kMaxDims] = {};  // in `in`, of each group of `out`

@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "coconet/kernel/call.h"
+#include "coconet/kernel/cut.h"
 #include "coconet/kernel/dropout.h"
 #include "coconet/kernel/lanes.h"
 
@@ -35,7 +36,7 @@ struct Ranks {
   int coordinates[kMaxAxes] = {};
 
   Ranks(const Call& call, int axes) : Ranks(call, axes, call.rank) {}
-  Ranks(const Call& call, int axes, int rank) : call(call), axes(axes) {
+  COCONET_ONCE Ranks(const Call& call, int axes, int rank) : call(call), axes(axes) {
     int rest = rank;
     for (int axis = axes - 1; axis >= 0; --axis) {
       sizes[axis] = call.mesh_sizes[axis];
@@ -45,7 +46,7 @@ struct Ranks {
   }
 
   // The first rank of its group along these axes.
-  bool is_first(std::initializer_list<int> along) const {
+  COCONET_ONCE bool is_first(std::initializer_list<int> along) const {
     for (int axis : along) {
       if (coordinates[axis] != 0) return false;
     }
@@ -58,7 +59,7 @@ struct Ranks {
 
   // Of the coordinates of `rank` on these axes: the part of a dropout's key that tells replicas
   // apart.
-  std::uint64_t local_hash(std::initializer_list<int> along, int rank) const {
+  COCONET_ONCE std::uint64_t local_hash(std::initializer_list<int> along, int rank) const {
     const Ranks there(call, axes, rank);
     std::int64_t at[kMaxAxes] = {};
     int count = 0;
@@ -67,7 +68,7 @@ struct Ranks {
   }
 
   // The rank `by` further on `axis`, around its end if `wrap`.
-  Shifted shifted(int axis, std::int64_t by, bool wrap) const {
+  COCONET_ONCE Shifted shifted(int axis, std::int64_t by, bool wrap) const {
     std::int64_t stride = 1;
     for (int inner = axis + 1; inner < axes; ++inner) stride *= sizes[inner];
     const std::int64_t size = sizes[axis], at = coordinates[axis];
@@ -80,7 +81,7 @@ struct Ranks {
     return out;
   }
 
-  Peers peers(std::initializer_list<int> along) const {
+  COCONET_ONCE Peers peers(std::initializer_list<int> along) const {
     Peers out;
     for (int rank = 0; rank < call.ranks; ++rank) {
       bool same = true;
@@ -97,7 +98,7 @@ struct Ranks {
 };
 
 // Ends the call with an error unless the rate of a dropout is a number from 0 to 1.
-inline Status check_rate(const Call& call, int launch, float rate) {
+COCONET_ONCE inline Status check_rate(const Call& call, int launch, float rate) {
   if (valid_rate(rate)) return kOk;
   char number[24], text[80];
   for (int digits = 6; digits <= 9; ++digits) {  // as many as tell it from other floats
@@ -120,8 +121,8 @@ T* pointer(const Call& call, int buffer, int rank) {
 }
 
 // All of `peers` but this rank have done tick `on`.
-inline Status wait_for(const Call& call, const Peers& peers, std::int64_t on, std::int64_t tick,
-                       int launch) {
+COCONET_ONCE inline Status wait_for(const Call& call, const Peers& peers, std::int64_t on,
+                                    std::int64_t tick, int launch) {
   for (int p = 0; p < peers.count; ++p) {
     if (peers.rank[p] == call.rank) continue;
     const Status status = wait(call, peers.rank[p], on, static_cast<int>(tick), launch);

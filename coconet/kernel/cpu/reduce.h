@@ -22,8 +22,8 @@ inline void mark_reduced(const Space& space, int dim, bool* reduced) {
 // by `divisor`. `out` keeps the order of the other groups. Requires: a group of `space` is reduced
 // whole or kept whole.
 template <class F, class T>
-void reduce_groups(const Space& space, const bool* reduced, const T* in, T* out, bool mean,
-                   std::int64_t divisor) {
+COCONET_ONCE void reduce_groups(const Space& space, const bool* reduced, const T* in, T* out,
+                                bool mean, std::int64_t divisor) {
   std::int64_t stride[kMaxDims] = {};
   std::int64_t kept = 1, along = 1;
   for (int g = space.groups - 1, s = 0; g >= 0; --g, ++s) {
@@ -54,7 +54,8 @@ void reduce_groups(const Space& space, const bool* reduced, const T* in, T* out,
 
 // out[0] = the fold of all `count` elements held, in blocks of their index. mean: as above.
 template <class F, class T>
-void reduce_held(std::int64_t count, const T* in, T* out, bool mean, std::int64_t divisor) {
+COCONET_ONCE void reduce_held(std::int64_t count, const T* in, T* out, bool mean,
+                              std::int64_t divisor) {
   auto total = reduce_tensor<F>(count, [&](std::int64_t i) { return widen(in[i]); });
   if (mean) total = total / static_cast<Compute<T>>(divisor);
   out[0] = round_to<T>(total);

@@ -42,7 +42,7 @@ struct Space {
 };
 
 // The whole of a tensor.
-inline Space whole_space(const std::int64_t* sizes, int dims) {
+COCONET_ONCE inline Space whole_space(const std::int64_t* sizes, int dims) {
   Space space;
   space.dims = space.groups = dims;
   for (int d = 0; d < dims; ++d) {
@@ -54,7 +54,8 @@ inline Space whole_space(const std::int64_t* sizes, int dims) {
 
 // Cuts dims first..last, as one index of what earlier cuts left, into `parts` and keeps `part`.
 // Requires: the range holds every group that it overlaps.
-inline void cut_space(Space& space, int first, int last, std::int64_t grain, int parts, int part) {
+COCONET_ONCE inline void cut_space(Space& space, int first, int last, std::int64_t grain, int parts,
+                                   int part) {
   int from = 0;
   while (space.group[from].last < first) ++from;
   int to = from;
@@ -84,7 +85,7 @@ inline void cut_space(Space& space, int first, int last, std::int64_t grain, int
 }
 
 // Restricts the group of dims first..last to rows [begin, begin + count) of its interval.
-inline Space rows_of(Space space, int first, std::int64_t begin, std::int64_t count) {
+COCONET_ONCE inline Space rows_of(Space space, int first, std::int64_t begin, std::int64_t count) {
   for (int g = 0; g < space.groups; ++g) {
     if (space.group[g].first != first) continue;
     begin = smaller(begin, space.group[g].count);
@@ -104,8 +105,8 @@ inline void coordinates_of(const Space& space, std::int64_t global, std::int64_t
 
 // The index inside a group of the element at `coordinates`, dim d of which is coordinates[d +
 // shift]. Dims of 1 broadcast.
-inline std::int64_t index_in_group(const Space& space, const Space::Group& group,
-                                   const std::int64_t* coordinates, int shift) {
+COCONET_ONCE inline std::int64_t index_in_group(const Space& space, const Space::Group& group,
+                                                const std::int64_t* coordinates, int shift) {
   std::int64_t index = 0;
   for (int c = 0; c < group.children; ++c) {
     const Space::Group& child = space.nested[group.child + c];
@@ -119,19 +120,28 @@ inline std::int64_t index_in_group(const Space& space, const Space::Group& group
 
 // Where the element of the kernel's space at `coordinates` (of `dims` dims) stands in a buffer laid
 // out by `buffer`.
-inline std::int64_t index_in(const Space& buffer, const std::int64_t* coordinates, int dims) {
+COCONET_ONCE inline std::int64_t index_in(const Space& buffer, const std::int64_t* coordinates,
+                                          int dims) {
+  const int shift = dims - buffer.dims;
   std::int64_t index = 0;
   for (int g = 0; g < buffer.groups; ++g) {
     const Space::Group& group = buffer.group[g];
-    index = index * group.count + index_in_group(buffer, group, coordinates, dims - buffer.dims);
+    index *= group.count;
+    if (group.children > 0 || group.first != group.last) {
+      index += index_in_group(buffer, group, coordinates, shift);
+    } else {
+      index +=
+          (buffer.sizes[group.first] == 1 ? 0 : coordinates[group.first + shift]) - group.begin;
+    }
   }
   return index;
 }
 
 // Adds to *global what element `index` of the group contributes; *stride is the number of elements
 // of the dims after the group, then with those of the group.
-inline void add_global(const Space& space, const Space::Group& group, std::int64_t index,
-                       std::int64_t* stride, std::int64_t* global) {
+COCONET_ONCE inline void add_global(const Space& space, const Space::Group& group,
+                                    std::int64_t index, std::int64_t* stride,
+                                    std::int64_t* global) {
   index += group.begin;
   if (group.children == 0) {
     *global += index * *stride;
@@ -157,8 +167,8 @@ inline std::int64_t global_of(const Space& space, std::int64_t index) {
 
 // How many elements from `index` on, of `end`, of what these groups hold are contiguous in the
 // dims' flat index: to the end of the last group that is cut.
-inline std::int64_t stretch_of(const Space& space, const Space::Group* groups, int count,
-                               std::int64_t index, std::int64_t end) {
+COCONET_ONCE inline std::int64_t stretch_of(const Space& space, const Space::Group* groups,
+                                            int count, std::int64_t index, std::int64_t end) {
   std::int64_t inner = 1;
   for (int g = count - 1; g >= 0; --g) {
     const Space::Group& group = groups[g];
@@ -182,27 +192,59 @@ struct Run {
   std::int64_t coordinates[kMaxDims] = {};  // of the first element
 };
 
-// Calls visit(run) for every run of the space in the order of the global flat index. width <= 0:
-// runs end only where the piece does. Otherwise a run does not cross a multiple of `width`, and is
-// as long as that allows.
+// The runs of a space in the order of the global flat index. width <= 0: runs end only where the
+// piece does. Otherwise a run does not cross a multiple of `width`, and is as long as that allows.
+class Runs {
+ public:
+  Runs(const Space& space, std::int64_t width)
+      : space_(space), width_(width), count_(space.count()) {}
+
+  // Sets the next run; false if there is none. Requires: `run` is as the last call left it.
+  COCONET_ONCE bool next(Run& run) {
+    if (global_ >= end_) return begin_stretch(run);
+    // The run before ended at a multiple of the width. Rows follow each other without a division.
+    const int last = space_.dims - 1;
+    if (run.count > space_.sizes[last]) {
+      coordinates_of(space_, global_, run.coordinates);
+    } else {
+      run.coordinates[last] += run.count;
+      for (int d = last; d > 0 && run.coordinates[d] >= space_.sizes[d]; --d) {
+        run.coordinates[d] -= space_.sizes[d];
+        ++run.coordinates[d - 1];
+      }
+    }
+    set(run, smaller(end_, global_ + width_));
+    return true;
+  }
+
+ private:
+  COCONET_ONCE bool begin_stretch(Run& run) {
+    if (index_ >= count_) return false;
+    const std::int64_t length = stretch_of(space_, space_.group, space_.groups, index_, count_);
+    global_ = global_of(space_, index_);
+    end_ = global_ + length;
+    index_ += length;
+    coordinates_of(space_, global_, run.coordinates);
+    set(run, width_ > 0 ? smaller(end_, (global_ / width_ + 1) * width_) : end_);
+    return true;
+  }
+
+  void set(Run& run, std::int64_t stop) {
+    run.global = global_;
+    run.count = stop - global_;
+    global_ = stop;
+  }
+
+  const Space& space_;
+  const std::int64_t width_, count_;
+  std::int64_t index_ = 0;             // in the piece, of what comes after the stretch
+  std::int64_t global_ = 0, end_ = 0;  // what is left of the stretch
+};
+
 template <class Visit>
 void for_each_run(const Space& space, std::int64_t width, Visit&& visit) {
-  const std::int64_t count = space.count();
-  for (std::int64_t index = 0; index < count;) {
-    const std::int64_t length = stretch_of(space, space.group, space.groups, index, count);
-    std::int64_t global = global_of(space, index);
-    const std::int64_t end = global + length;
-    while (global < end) {
-      const std::int64_t stop = width > 0 ? smaller(end, (global / width + 1) * width) : end;
-      Run run;
-      run.global = global;
-      run.count = stop - global;
-      coordinates_of(space, global, run.coordinates);
-      visit(run);
-      global = stop;
-    }
-    index += length;
-  }
+  Runs runs(space, width);
+  for (Run run; runs.next(run);) visit(run);
 }
 
 // Calls visit(index, offset, length) for the stretches of the global flat indices [global, global +

@@ -46,9 +46,10 @@ class Scratch {
 template <class Visit>
 void for_each_tile(const Space& space, std::int64_t width, Visit&& visit) {
   for_each_run(space, width, [&](const Run& run) {
-    const std::int64_t step = width > 0 ? run.count : kTile;
-    for (std::int64_t offset = 0; offset < run.count; offset += step) {
-      visit(run, offset, smaller(step, run.count - offset));
+    const std::int64_t length = run.count;
+    const std::int64_t step = width > 0 ? length : kTile;
+    for (std::int64_t offset = 0; offset < length; offset += step) {
+      visit(run, offset, smaller(step, length - offset));
     }
   });
 }
@@ -94,8 +95,8 @@ void fold_peers(const Peers& peers, std::int64_t count, Compute<T>* out, OfPeer&
 
 // Writes a tile to elements index .. index + count of the buffer of every peer.
 template <class T>
-void store_all(const Call& call, const Peers& peers, int buffer, std::int64_t index, const T* tile,
-               std::int64_t count) {
+COCONET_ONCE void store_all(const Call& call, const Peers& peers, int buffer, std::int64_t index,
+                            const T* tile, std::int64_t count) {
   for (int p = 0; p < peers.count; ++p) {
     T* to = pointer<T>(call, buffer, peers.rank[p]) + index;
     std::memcpy(to, tile, static_cast<std::size_t>(count) * sizeof(T));
@@ -105,8 +106,8 @@ void store_all(const Call& call, const Peers& peers, int buffer, std::int64_t in
 // Writes a tile to the buffer of the rank that this one sends to, and zeros to this rank's if none
 // sends to it.
 template <class T>
-void store_all(const Call& call, const Shifted& shifted, int buffer, std::int64_t index,
-               const T* tile, std::int64_t count) {
+COCONET_ONCE void store_all(const Call& call, const Shifted& shifted, int buffer,
+                            std::int64_t index, const T* tile, std::int64_t count) {
   const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
   if (shifted.to >= 0) std::memcpy(pointer<T>(call, buffer, shifted.to) + index, tile, bytes);
   if (!shifted.receives) std::memset(pointer<T>(call, buffer, call.rank) + index, 0, bytes);

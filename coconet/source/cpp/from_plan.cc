@@ -25,13 +25,7 @@ std::string matmul_type(DTypeKind kind) {
 
 class ModulePrinter {
  public:
-  explicit ModulePrinter(const Plan& plan) : plan_(plan), pieces_(plan) {
-    Names names;
-    for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
-      const std::string& name = plan.buffers[b].name;
-      buffers_[b] = names.fresh_buffer(name.starts_with('#') ? "t" + name.substr(1) : name);
-    }
-  }
+  explicit ModulePrinter(const Plan& plan) : plan_(plan), pieces_(plan), buffers_(plan) {}
 
   std::string text() {
     // Pieces are found while launches print, but stand before them.
@@ -100,7 +94,7 @@ class ModulePrinter {
   std::string buffers_text() const {
     std::string out = "namespace buffer {\n";
     for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
-      out += "[[maybe_unused]] constexpr int " + buffers_.at(b) + " = " + std::to_string(b) +
+      out += "[[maybe_unused]] constexpr int " + buffers_.of[b] + " = " + std::to_string(b) +
              ";  // " + plan_.buffers[b].type.text(plan_.graph.mesh()) + "\n";
     }
     return out + "}  // namespace buffer\n\n";
@@ -127,14 +121,14 @@ class ModulePrinter {
 
   std::string own_pointer(BufferId id) const {
     return "pointer<" + storage_type(plan_.buffer(id).type.dtype.kind) +
-           ">(call, buffer::" + buffers_.at(id.index) + ", call.rank)";
+           ">(call, buffer::" + buffers_.of[id.index] + ", call.rank)";
   }
 
   // Begins a launch of a product: the spaces of its operands and of its result, and the arguments
   // that describe them. A chunk of an overlapped group is `count` rows from `begin` on.
   std::string product_heading(int l, const std::vector<std::pair<const char*, BufferId>>& tensors,
                               std::string* arguments) {
-    std::string out = "Status launch_" + std::to_string(l) +
+    std::string out = "COCONET_ONCE Status launch_" + std::to_string(l) +
                       "(const Ranks& ranks, [[maybe_unused]] std::int64_t begin = 0,\n"
                       "                [[maybe_unused]] std::int64_t count = -1) {\n"
                       "  const Call& call = ranks.call;\n";
@@ -183,7 +177,7 @@ class ModulePrinter {
   }
 
   std::string move_text(int l, const MoveLaunch& move) {
-    std::string out = "Status launch_" + std::to_string(l) +
+    std::string out = "COCONET_ONCE Status launch_" + std::to_string(l) +
                       "(const Ranks& ranks) {\n  const Call& call = ranks.call;\n"
                       "  const Space out = " +
                       pieces_.of(plan_.buffer(move.out).type) + ";\n";
@@ -213,7 +207,7 @@ class ModulePrinter {
 
   std::string reduce_text(int l, const ReduceLaunch& reduce) {
     const TensorType& type = plan_.buffer(reduce.in).type;
-    std::string out = "Status launch_" + std::to_string(l) +
+    std::string out = "COCONET_ONCE Status launch_" + std::to_string(l) +
                       "(const Ranks& ranks) {\n"
                       "  const Call& call = ranks.call;\n  const Space in = " +
                       pieces_.of(type) + ";\n";
@@ -239,7 +233,7 @@ class ModulePrinter {
 
   const Plan& plan_;
   Pieces pieces_;
-  std::map<int, std::string> buffers_;
+  const BufferNames buffers_;
 };
 
 }  // namespace

@@ -78,16 +78,21 @@ std::string KernelPrinter::wanted_name(Id id) const {
 }
 
 void KernelPrinter::choose_names() {
-  Names names;
-  for (const auto& [buffer, name] : buffer_names_) {
-    for (const std::string& derived : derived_names(name)) names.take(derived);
-    // A scalar's name is free for its value, unless the kernel stores it.
-    bool pointed = !plan_.buffers[buffer].type.is_scalar();
-    for (const Store& store : kernel_.stores) pointed = pointed || store.buffer.index == buffer;
-    if (pointed) names.take(name);
-  }
+  Names names(&buffers_.of_kernels);
+  for (const Store& store : kernel_.stores) names.take(names_of(store.buffer));
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
     name_.push_back(has_line(id) ? names.fresh(wanted_name(id)) : "");
+  }
+}
+
+BufferNames::BufferNames(const plan::Plan& plan) {
+  Names names;
+  for (const plan::Buffer& buffer : plan.buffers) {
+    const std::string& name = buffer.name;
+    of.push_back(names.fresh_buffer(name.starts_with('#') ? "t" + name.substr(1) : name));
+    for (const std::string& derived : derived_names(of.back())) of_kernels.take(derived);
+    // A scalar's name is free for its value, unless the kernel stores it.
+    if (!buffer.type.is_scalar()) of_kernels.take(of.back());
   }
 }
 

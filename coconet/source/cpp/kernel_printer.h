@@ -15,7 +15,7 @@ namespace coconet::source::cpp {
 class KernelPrinter {
  public:
   KernelPrinter(const plan::Plan& plan, int launch, const plan::Kernel& kernel, Pieces& pieces,
-                const std::map<int, std::string>& buffer_names);
+                const BufferNames& buffers);
   std::string text();
 
  private:
@@ -53,7 +53,7 @@ class KernelPrinter {
   std::string load_text(Id id);
   std::string rounded_text(Id id, const std::string& text) const;
   std::string local_hash(Id dropout) const;
-  std::string names_of(plan::BufferId buffer) const { return buffer_names_.at(buffer.index); }
+  std::string names_of(plan::BufferId buffer) const { return buffers_.of[buffer.index]; }
   std::string storage(plan::BufferId buffer) const;
   std::string widened(plan::BufferId buffer, const std::string& text) const;
   std::string stored(plan::BufferId buffer, const std::string& text) const;
@@ -67,14 +67,15 @@ class KernelPrinter {
   int launch_;
   const plan::Kernel& kernel_;
   Pieces& pieces_;
-  const std::map<int, std::string>& buffer_names_;
+  const BufferNames& buffers_;
   std::vector<int>
       loop_;  // by statement: the loop that computes it, or before which a run value is computed
   int loops_ = 1;
   std::vector<int> uses_;
   std::vector<bool> needs_scratch_;
   std::vector<std::string> name_;
-  int now_ = 0;  // the loop being printed
+  std::map<std::string, std::string> layouts_;  // the Spaces of buffers, by what makes them
+  int now_ = 0;                                 // the loop being printed
   bool in_fold_ = false;
   std::string out_;
 };

@@ -1,6 +1,7 @@
 #include "coconet/source/cpp/kernel_text.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "coconet/source/cpp/kernel_printer.h"
@@ -42,15 +43,15 @@ bool is_element(const plan::Kernel& kernel, const Store& store) {
 }  // namespace
 
 KernelPrinter::KernelPrinter(const plan::Plan& plan, int launch, const plan::Kernel& kernel,
-                             Pieces& pieces, const std::map<int, std::string>& buffer_names)
-    : plan_(plan), launch_(launch), kernel_(kernel), pieces_(pieces), buffer_names_(buffer_names) {
+                             Pieces& pieces, const BufferNames& buffers)
+    : plan_(plan), launch_(launch), kernel_(kernel), pieces_(pieces), buffers_(buffers) {
   find_loops();
   find_uses();
   choose_names();
 }
 
 std::string KernelPrinter::text() {
-  out_ = "Status launch_" + std::to_string(launch_) +
+  out_ = "COCONET_ONCE Status launch_" + std::to_string(launch_) +
          "(const Ranks& ranks, [[maybe_unused]] const Space& space) {\n";
   print_preamble();
   print_call_values();
@@ -99,8 +100,9 @@ void KernelPrinter::print_preamble() {
   }
   for (const std::string& group : groups) line("  ", group);
   for (int b : laid_out) {
-    const plan::BufferId id{b};
-    line("  ", "const Space at_" + names_of(id) + " = " + pieces_.of(plan_.buffer(id).type) + ";");
+    const std::string piece = pieces_.of(plan_.buffers[b].type);
+    const auto [layout, fresh] = layouts_.try_emplace(piece, "at_" + names_of({b}));
+    if (fresh) line("  ", "const Space " + layout->second + " = " + piece + ";");
   }
   for (int b : pointed) {
     const std::string name = names_of({b}), type = storage({b});
@@ -180,7 +182,9 @@ void KernelPrinter::print_tile() {
       indexed.insert(store.buffer.index);
     }
   }
+  std::map<std::string, std::string> known;  // names by index: buffers laid out alike share one
   for (int b : indexed) {
+    const std::string& layout = layouts_.at(pieces_.of(plan_.buffers[b].type));
     const bool block = plan_.buffers[b].type.rank() == 1 &&
                        plan_.buffers[b].type.shape[0].is_blocks() &&
                        !(kernel_.space.shape == plan_.buffers[b].type.shape);
@@ -189,10 +193,12 @@ void KernelPrinter::print_tile() {
     const std::string index =
         member
             ? list_text(plan_, kernel_.space.shape[0]) + ".member_of[run.global / kBlockElements]"
-        : block ? "run.global / kBlockElements - at_" + name + ".group[0].begin"
-                : "index_in(at_" + name + ", run.coordinates, space.dims)" +
+        : block ? "run.global / kBlockElements - " + layout + ".group[0].begin"
+                : "index_in(" + layout + ", run.coordinates, space.dims)" +
                       (moves({b}) ? " + offset" : "");
-    line(kIndent, "[[maybe_unused]] const std::int64_t " + name + "_i = " + index + ";");
+    const auto [first, fresh] = known.try_emplace(index, name + "_i");
+    line(kIndent, "[[maybe_unused]] const std::int64_t " + name +
+                      "_i = " + (fresh ? index : first->second) + ";");
   }
   if (is_over_list() && loops_ > 1) {
     line(kIndent, "const std::int64_t valid = valid_in(" +
@@ -345,8 +351,8 @@ void KernelPrinter::print_call_stores() {
 }
 
 std::string kernel_text(const plan::Plan& plan, int launch, const plan::Kernel& kernel,
-                        Pieces& pieces, const std::map<int, std::string>& buffer_names) {
-  return KernelPrinter(plan, launch, kernel, pieces, buffer_names).text();
+                        Pieces& pieces, const BufferNames& buffers) {
+  return KernelPrinter(plan, launch, kernel, pieces, buffers).text();
 }
 
 }  // namespace coconet::source::cpp

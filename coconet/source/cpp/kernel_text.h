@@ -2,15 +2,23 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "coconet/plan/plan.h"
+#include "coconet/source/cpp/names.h"
 #include "coconet/source/cpp/text.h"
 
 namespace coconet::source::cpp {
 
+struct BufferNames {
+  explicit BufferNames(const plan::Plan& plan);
+  std::vector<std::string> of;  // by buffer
+  Names of_kernels;             // what no value of a kernel may be called
+};
+
 // "Status launch_3(const Ranks& ranks, const Space& space) { ... }": performs the kernel on the
 // elements of `space`.
 std::string kernel_text(const plan::Plan& plan, int launch, const plan::Kernel& kernel,
-                        Pieces& pieces, const std::map<int, std::string>& buffer_names);
+                        Pieces& pieces, const BufferNames& buffers);
 
 }  // namespace coconet::source::cpp

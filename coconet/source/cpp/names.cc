@@ -155,7 +155,7 @@ bool may_be_macro(std::string_view word) {
 
 }  // namespace
 
-Names::Names(std::set<std::string> taken) : taken_(std::move(taken)) {
+Names::Names() {
   for (std::string_view word : kUsed) taken_.emplace(word);
 }
 
@@ -175,7 +175,7 @@ std::string Names::fresh(const std::string& wanted) {
   for (std::size_t at; (at = base.find("__")) != std::string::npos;) base.erase(at, 1);
   std::string name = base;
   const bool reserved = is_among(base, kKeywords) || may_be_macro(base);
-  for (int n = 2; (n == 2 && reserved && name == base) || !taken_.insert(name).second; ++n) {
+  for (int n = 2; (n == 2 && reserved && name == base) || !insert(name); ++n) {
     name = base + "_" + std::to_string(n);
   }
   return name;

@@ -11,7 +11,9 @@ namespace coconet::source::cpp {
 // a macro of the kernel headers, or the name of what generated code uses where values have names.
 class Names {
  public:
-  explicit Names(std::set<std::string> taken = {});
+  Names();
+  // Names beside those of `outer`, which stays as it is and outlives them.
+  explicit Names(const Names* outer) : outer_(outer) {}
   std::string fresh(const std::string& wanted);
   // For a buffer: what kernels make of its name (`derived_names`) is free as well, and taken.
   std::string fresh_buffer(const std::string& wanted);
@@ -19,6 +21,11 @@ class Names {
   void take(const std::string& name) { taken_.insert(name); }
 
  private:
+  bool insert(const std::string& name) {
+    return !(outer_ && outer_->taken_.contains(name)) && taken_.insert(name).second;
+  }
+
+  const Names* outer_ = nullptr;
   std::set<std::string> taken_;
 };
 

@@ -16,7 +16,12 @@ namespace {
 
 class RunPrinter {
  public:
-  RunPrinter(const plan::Plan& plan, Pieces& pieces) : plan_(plan), pieces_(pieces) {}
+  RunPrinter(const plan::Plan& plan, Pieces& pieces) : plan_(plan), pieces_(pieces) {
+    for (const Launch& launch : plan.launches) {
+      for (const Wait& wait : launch.waits) awaited_.insert(wait.on);
+    }
+    for (const Wait& wait : plan.exit_waits) awaited_.insert(wait.on);
+  }
 
   std::string text() {
     out_ = "Status run(const Call& call, std::int64_t* ticks) {\n";
@@ -55,20 +60,6 @@ class RunPrinter {
     }
     for (const Wait& wait : plan_.exit_waits) add(wait.axes);
     return out;
-  }
-
-  // Some launch, or the exit, waits for this one.
-  bool is_awaited(int launch) const {
-    const auto awaits = [&](const std::vector<Wait>& waits) {
-      for (const Wait& wait : waits) {
-        if (wait.on.index == launch) return true;
-      }
-      return false;
-    };
-    for (const Launch& other : plan_.launches) {
-      if (awaits(other.waits)) return true;
-    }
-    return awaits(plan_.exit_waits);
   }
 
   // The tick at which a launch is done: all of it, or one chunk of it.
@@ -111,6 +102,8 @@ class RunPrinter {
     }
     throw InternalError("an overlapped group has a kernel");
   }
+
+  bool is_awaited(int launch) const { return awaited_.contains(LaunchId{launch}); }
 
   bool works_on_own_slice(const Launch& launch, const OverlapGroup& group) const {
     const Kernel* kernel = std::get_if<Kernel>(&launch.work);
@@ -189,6 +182,7 @@ class RunPrinter {
 
   const plan::Plan& plan_;
   Pieces& pieces_;
+  std::set<LaunchId> awaited_;  // by some launch or the exit
   std::string out_;
 };
 

@@ -138,7 +138,7 @@ std::string Pieces::function_of(const TensorType& type) {
   const int dims = type.rank();
   text_ += "// " + text_of(type.shape) + (type.layout.all_replicated() ? "" : " ") +
            type.layout.text(plan_.graph.mesh()) + "\n";
-  text_ += "Space " + name + "([[maybe_unused]] const Ranks& ranks) {\n";
+  text_ += "COCONET_ONCE Space " + name + "([[maybe_unused]] const Ranks& ranks) {\n";
   if (dims == 0) {
     text_ += "  Space space = whole_space(nullptr, 0);\n";
   } else {
