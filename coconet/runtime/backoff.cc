@@ -32,7 +32,7 @@ void Backoff::pause() {
   } else {
     const timespec nap{0, nap_.count()};
     nanosleep(&nap, nullptr);
-    nap_ = std::min(nap_ * 2, std::chrono::nanoseconds(50000));
+    nap_ = std::min(nap_ * 2, longest_nap_);
   }
   const Clock::time_point before = now_;
   now_ = Clock::now();

@@ -1,5 +1,6 @@
 // How a rank passes the time until a peer is ready: spins, then yields, then sleeps in growing naps
-// of at most 50 us. When ranks outnumber cores it never spins, since the peer may need this core.
+// of at most 50 us. When ranks outnumber cores it never spins, since the peer may need this core,
+// and naps by as much longer, since waking up must leave the cores to those that work.
 #pragma once
 
 #include <chrono>
@@ -11,9 +12,11 @@ using Clock = std::chrono::steady_clock;
 
 class Backoff {
  public:
-  explicit Backoff(bool oversubscribed)
-      : spin_until_(start_ + std::chrono::microseconds(oversubscribed ? 0 : 30)),
-        yield_until_(start_ + std::chrono::microseconds(oversubscribed ? 200 : 1000)) {}
+  // `load`: ranks a core, rounded up.
+  explicit Backoff(int load)
+      : spin_until_(start_ + std::chrono::microseconds(load > 1 ? 0 : 30)),
+        yield_until_(start_ + std::chrono::microseconds(load > 1 ? 200 : 1000)),
+        longest_nap_(load * std::chrono::nanoseconds(50000)) {}
 
   void pause();
   // At the last pause, without the time in which this process was stopped (SIGSTOP, Ctrl-Z).
@@ -24,7 +27,7 @@ class Backoff {
   Clock::time_point now_ = start_;
   Clock::time_point spin_until_;
   Clock::time_point yield_until_;
-  std::chrono::nanoseconds nap_{2000};
+  std::chrono::nanoseconds nap_{2000}, longest_nap_;
 };
 
 // A time as messages give it: "0.25 s", "1800 s".

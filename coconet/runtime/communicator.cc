@@ -12,7 +12,11 @@ namespace coconet::runtime {
 
 namespace {
 
-constexpr auto kCheckEvery = std::chrono::milliseconds(3);
+// How often a rank that waits looks whether all others live. As it looks at each of them, the time
+// grows with their number: else many ranks would do nothing but look. Far below the 1 s within
+// which a death is seen.
+constexpr auto kCheckEvery = std::chrono::microseconds(3000);
+constexpr auto kCheckEveryRank = std::chrono::microseconds(500);
 
 std::string rank_text(int rank) { return "rank " + std::to_string(rank); }
 
@@ -40,7 +44,8 @@ Communicator::Communicator(int rank, std::vector<Segment> segments, Deaths death
       segments_(std::move(segments)),
       deaths_(std::move(deaths)),
       options_(std::move(options)),
-      oversubscribed_(ranks() > (options_.cores > 0 ? options_.cores : cores_of_this_thread())) {
+      load_((ranks() - 1) / (options_.cores > 0 ? options_.cores : cores_of_this_thread()) + 1),
+      check_every_(std::max(kCheckEvery, ranks() * kCheckEveryRank)) {
   check(rank >= 0 && rank < ranks(), "a communicator's rank is one of its segments'");
   check(deaths_.empty() || deaths_.size() == segments_.size(), "one death descriptor a rank");
   for (const Segment& segment : segments_) progress_.push_back(&segment.header().progress);
@@ -191,13 +196,13 @@ void Communicator::wait_for(int peer, std::uint64_t target,
                             const std::function<std::string()>& describe) {
   if (progress_of(peer) >= target) return;
   raise_failure();
-  Backoff backoff(oversubscribed_);
-  Clock::duration next_check = kCheckEvery;
+  Backoff backoff(load_);
+  Clock::duration next_check = check_every_;
   bool warned = false;
   while (progress_of(peer) < target) {
     backoff.pause();
     if (backoff.waited() < next_check) continue;
-    next_check = backoff.waited() + kCheckEvery;
+    next_check = backoff.waited() + check_every_;
     own().awaited.store(peer + 1, std::memory_order_relaxed);
     const auto report = [&] {
       return rank_text(rank_) + " has waited " + seconds_text(backoff.waited()) + " for " +

@@ -95,7 +95,8 @@ class Communicator {
   std::vector<Segment> segments_;
   Deaths deaths_;
   CommunicatorOptions options_;
-  bool oversubscribed_;
+  int load_;  // ranks a core, rounded up
+  Clock::duration check_every_;
   std::vector<kernel::Counter*> progress_;
   std::function<std::string(int)> launch_text_;
   std::uint64_t base_ = 0;  // the progress that meant "has entered" the present call or barrier

@@ -1,5 +1,6 @@
 // `coconet run` on the examples: results verified, JSON, inputs and files.
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include "coconet/io/npy.h"
 #include "coconet/io/safetensors.h"
@@ -72,6 +73,27 @@ TEST(CliRun, MoreRanksThanCoresTakeMilliseconds) {
                                      "--json");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_LT(std::stod(json_at(result.out, "time_us/median")), 1e6) << result.out;
+}
+
+// Waiting ranks must leave the cores to those that work: what they do grows with their number, and
+// with its square it would be a minute here.
+TEST(CliRun, ManyRanksWaitWithoutBeingInTheWay) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "256 ranks need too much memory under a sanitizer";
+#endif
+  const TemporaryFolder folder;
+  test::write_text(folder.path("sum.coco"),
+                   "mesh world(dp)\ndim N\nprogram sum(x: f32[N] local) {\n"
+                   "  y = all_reduce(x, +)\n  return y\n}\n");
+  const auto processor_seconds = [] {
+    rusage use{};
+    getrusage(RUSAGE_CHILDREN, &use);
+    return static_cast<double>(use.ru_utime.tv_sec + use.ru_stime.tv_sec);
+  };
+  const double before = processor_seconds();
+  const ToolResult result = run_tool("run " + folder.path("sum.coco") + " --ranks 256 --dim N=3");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_LT(processor_seconds() - before, 12);
 }
 
 TEST(CliRun, JsonHasExactlyItsKeys) {
