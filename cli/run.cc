@@ -17,6 +17,7 @@
 #include "coconet/base/error.h"
 #include "coconet/base/nearest.h"
 #include "coconet/execute/lists.h"
+#include "coconet/execute/memory_need.h"
 #include "coconet/execute/run.h"
 #include "coconet/execute/verify.h"
 #include "coconet/interp/global_tensor.h"
@@ -100,11 +101,13 @@ class Run {
     read_scalars(arguments, graph_, given_);
     setting_.sizes =
         execute::bind_dims(graph_, given_, setting_.mesh, sizes_of(arguments, graph_), files);
-    drawn_ = execute::draw_missing(graph_, setting_, given_);
     const Applied applied = scheduled(graph_, file, arguments.file.schedule);
     scheduled_ = applied.graph;
     exactness_ = applied.exactness;
     need_chunked_groups();
+    plan_ = plan::from_schedule(scheduled_, {.schedule = arguments.file.schedule});
+    execute::need_memory_of_run(plan_, setting_, arguments.chunks, given_);
+    drawn_ = execute::draw_missing(graph_, setting_, given_);
     wants_ = read_wants(arguments);
     for (const Want& want : wants_) check_shape(want, shape_of(want.name));
     timeout_ = timeout_of(arguments);
@@ -131,8 +134,7 @@ class Run {
           return execute::CompiledForVerify(graph_, scheduled_, exactness_, toolchain);
         });
       }
-      compiled.emplace(scheduled_, plan::PlanOptions{.schedule = arguments_.file.schedule},
-                       toolchain);
+      compiled.emplace(std::move(plan_), toolchain);
       if (checked.valid()) checked.wait();
     }
     if (const std::string& note = compiled->library().note; !note.empty()) {
@@ -319,6 +321,7 @@ class Run {
   std::vector<Want> wants_;
   std::chrono::milliseconds timeout_{};
   Graph graph_, scheduled_;
+  plan::Plan plan_;  // of scheduled_, until it is compiled
   Exactness exactness_ = Exactness::exact;
 };
 

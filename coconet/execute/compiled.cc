@@ -6,7 +6,10 @@ namespace coconet::execute {
 
 Compiled::Compiled(const Graph& graph, const plan::PlanOptions& options,
                    const runtime::Toolchain& toolchain)
-    : plan_(plan::from_schedule(graph, options)),
+    : Compiled(plan::from_schedule(graph, options), toolchain) {}
+
+Compiled::Compiled(plan::Plan plan, const runtime::Toolchain& toolchain)
+    : plan_(std::move(plan)),
       plan_hash_(plan::hash_of(plan_)),
       source_(source::cpp::from_plan(plan_)),
       library_(toolchain.compile(source_)) {}

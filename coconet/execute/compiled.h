@@ -13,6 +13,7 @@ class Compiled {
   // UserError for a graph that no plan expresses, and what Toolchain::compile throws.
   Compiled(const Graph& graph, const plan::PlanOptions& options,
            const runtime::Toolchain& toolchain);
+  Compiled(plan::Plan plan, const runtime::Toolchain& toolchain);
 
   const plan::Plan& plan() const { return plan_; }
   std::uint64_t plan_hash() const { return plan_hash_; }

@@ -128,14 +128,19 @@ void need_rates(const Graph& graph, const GlobalTensors& given) {
 
 }  // namespace
 
-std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting& setting,
-                                      GlobalTensors& given) {
+std::uint64_t bytes_to_draw(const Graph& graph, const interp::Setting& setting,
+                            const GlobalTensors& given) {
   std::uint64_t bytes = 0;
   for_each_input(graph, [&](const std::string& name, const Input& input) {
     if (given.contains(input.type.is_list() ? member_name(name, 0) : name)) return;
     bytes += bytes_of(input, interp::global_sizes(input.type, setting));
   });
-  runtime::need_memory(bytes, "the inputs");
+  return bytes;
+}
+
+std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting& setting,
+                                      GlobalTensors& given) {
+  runtime::need_memory(bytes_to_draw(graph, setting, given), "the inputs");
   std::vector<std::string> drawn;
   for_each_input(graph, [&](const std::string& name, const Input& input) {
     const TensorType& type = input.type;
@@ -158,8 +163,7 @@ std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting&
   return drawn;
 }
 
-std::map<std::string, interp::Pieces> distribute(const Graph& graph, const GlobalTensors& given,
-                                                 const interp::Setting& setting) {
+std::uint64_t bytes_of_pieces(const Graph& graph, const interp::Setting& setting) {
   std::uint64_t bytes = 0;
   for_each_input(graph, [&](const std::string&, const Input& input) {
     const auto sizes = bind(input.type.shape, setting.sizes);
@@ -168,7 +172,12 @@ std::map<std::string, interp::Pieces> distribute(const Graph& graph, const Globa
       bytes += static_cast<std::uint64_t>(piece.count() * size_of(input.type.dtype.kind));
     }
   });
-  runtime::need_memory(bytes, "the ranks' pieces of the inputs");
+  return bytes;
+}
+
+std::map<std::string, interp::Pieces> distribute(const Graph& graph, const GlobalTensors& given,
+                                                 const interp::Setting& setting) {
+  runtime::need_memory(bytes_of_pieces(graph, setting), "the ranks' pieces of the inputs");
   std::map<std::string, interp::Pieces> out;
   const auto value = [&](const std::string& name) -> const TensorData& {
     const auto tensor = given.find(name);

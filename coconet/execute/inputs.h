@@ -37,11 +37,15 @@ Sizes bind_dims(const Graph& graph, const GlobalTensors& given, const MeshSizes&
 // for an input that is the rate of a dropout and not from 0 to 1.
 std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting& setting,
                                       GlobalTensors& given);
+// What draw_missing draws; what no memory holds is some number beyond all memory.
+std::uint64_t bytes_to_draw(const Graph& graph, const interp::Setting& setting,
+                            const GlobalTensors& given);
 
 // Each rank's piece of every input, by the layouts of `graph` (a schedule may have changed those of
 // states).
 std::map<std::string, interp::Pieces> distribute(const Graph& graph, const GlobalTensors& given,
                                                  const interp::Setting& setting);
+std::uint64_t bytes_of_pieces(const Graph& graph, const interp::Setting& setting);
 
 // The global tensor of a value of this type, as a file would hold it; of a list, of each member.
 TensorData gather(const TensorType& type, const interp::Pieces& pieces,

@@ -5,6 +5,7 @@
 #include <list>
 #include <optional>
 
+#include "coconet/execute/memory_need.h"
 #include "coconet/interp/global_tensor.h"
 #include "coconet/interp/scalar.h"
 #include "coconet/plan/bind.h"
@@ -38,9 +39,9 @@ class Job {
         bound_(plan::bind(compiled.plan(), request.setting.sizes, request.setting.mesh,
                           request.chunks)),
         module_(compiled.library().path, compiled.plan_hash()),
-        ranks_(request.setting.mesh.ranks()) {
+        ranks_(request.setting.mesh.ranks()),
+        slots_(slots_of(bound_)) {
     find_inputs();
-    find_slots();
     find_returned();
     find_dims();
   }
@@ -94,18 +95,6 @@ class Job {
     interp::Bytes out(size_of(kind));
     interp::store(interp::cast(interp::scalar(*input.default_value), kind), out.data(), 0);
     return out;
-  }
-
-  // Buffers of one slot share memory; a slot is what the runtime places.
-  void find_slots() {
-    int count = 0;
-    for (const Buffer& buffer : plan().buffers) count = std::max(count, buffer.slot + 1);
-    slots_.resize(count);
-    for (std::size_t b = 0; b < plan().buffers.size(); ++b) {
-      runtime::BufferNeed& need = slots_[plan().buffers[b].slot];
-      need.bytes = std::max(need.bytes, bound_.buffers[b].bytes);
-      need.symmetric = need.symmetric || plan().buffers[b].symmetric;
-    }
   }
 
   void find_returned() {
@@ -247,9 +236,9 @@ class Job {
   plan::BoundPlan bound_;
   runtime::LoadedModule module_;
   int ranks_;
+  std::vector<runtime::BufferNeed> slots_;
   std::map<int, const Pieces*> inputs_;  // by buffer; the request's, or defaults
   std::list<Pieces> defaults_;
-  std::vector<runtime::BufferNeed> slots_;
   std::vector<Returned> returned_;
   std::vector<std::int64_t> dims_;
   std::vector<List> lists_;

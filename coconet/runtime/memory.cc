@@ -1,5 +1,8 @@
 #include "coconet/runtime/memory.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -64,13 +67,48 @@ std::optional<std::uint64_t> available_memory() {
   return machine && group ? std::min(*machine, *group) : machine ? machine : group;
 }
 
+namespace {
+
+constexpr std::uint64_t kSmall = std::uint64_t{64} << 20;  // not worth the look
+
+[[noreturn]] void refuse(const std::string& what, std::uint64_t bytes, const std::string& of,
+                         std::uint64_t left) {
+  throw UserError(ErrorKind::runtime, what + " " + size_text(bytes) + " of " + of + "; there is " +
+                                          size_text(left) + " left; smaller sizes need less");
+}
+
+// What RLIMIT_AS leaves to this process, and to those that it forks.
+Bytes available_addresses() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  const Bytes pages = number_of("/proc/self/statm");
+  if (!pages) return std::nullopt;
+  const std::uint64_t used = *pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, used);
+}
+
+}  // namespace
+
 void need_memory(std::uint64_t bytes, const std::string& what) {
-  constexpr std::uint64_t kSmall = std::uint64_t{64} << 20;  // not worth the look
   if (bytes < kSmall) return;
   const Bytes available = available_memory();
-  if (!available || bytes <= *available) return;
-  throw UserError(ErrorKind::runtime, what + " need " + size_text(bytes) + " of memory; there is " +
-                                          size_text(*available) + " left; smaller sizes need less");
+  if (available && bytes > *available) refuse(what + " need", bytes, "memory", *available);
+}
+
+void need_memory(const std::vector<MemoryPart>& parts, std::uint64_t addresses) {
+  std::uint64_t bytes = 0;
+  std::string text;
+  for (const MemoryPart& part : parts) {
+    bytes += part.bytes;
+    text += (text.empty() ? " (" : ", ") + part.what + " " + size_text(part.bytes);
+  }
+  if (bytes < kSmall) return;
+  text += ") needs";
+  const Bytes memory = available_memory(), room = available_addresses();
+  if (memory && bytes > *memory) refuse("the run" + text, bytes, "memory", *memory);
+  if (room && addresses > *room) {
+    refuse("a process of the run" + text, addresses, "addresses, which ulimit -v bounds", *room);
+  }
 }
 
 }  // namespace coconet::runtime

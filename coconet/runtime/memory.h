@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace coconet::runtime {
 
@@ -14,5 +15,13 @@ std::optional<std::uint64_t> available_memory();
 
 // UserError(runtime) if there are not `bytes` left for `what`, such as "the inputs".
 void need_memory(std::uint64_t bytes, const std::string& what);
+
+struct MemoryPart {
+  std::string what;  // such as "the inputs"
+  std::uint64_t bytes;
+};
+// UserError(runtime) that names the parts if there is not enough for all of them, in whatever
+// process, or if this process may not have `addresses` bytes more (RLIMIT_AS, `ulimit -v`).
+void need_memory(const std::vector<MemoryPart>& parts, std::uint64_t addresses);
 
 }  // namespace coconet::runtime

@@ -1,0 +1,49 @@
+#include "coconet/execute/memory_need.h"
+
+#include <algorithm>
+
+#include "coconet/runtime/memory.h"
+#include "coconet/runtime/segment.h"
+
+namespace coconet::execute {
+
+std::vector<runtime::BufferNeed> slots_of(const plan::BoundPlan& bound) {
+  const std::vector<plan::Buffer>& buffers = bound.plan->buffers;
+  int count = 0;
+  for (const plan::Buffer& buffer : buffers) count = std::max(count, buffer.slot + 1);
+  std::vector<runtime::BufferNeed> out(count);
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    runtime::BufferNeed& need = out[buffers[b].slot];
+    need.bytes = std::max(need.bytes, bound.buffers[b].bytes);
+    need.symmetric = need.symmetric || buffers[b].symmetric;
+  }
+  return out;
+}
+
+void need_memory_of_run(const plan::Plan& plan, const interp::Setting& setting,
+                        const std::vector<std::int64_t>& chunks, const GlobalTensors& given) {
+  const std::uint64_t inputs = bytes_to_draw(plan.graph, setting, given);
+  runtime::need_memory(inputs, "the inputs");  // what is far too large is not added up
+  const plan::BoundPlan bound = plan::bind(plan, setting.sizes, setting.mesh, chunks);
+  const std::uint64_t ranks = setting.mesh.ranks();
+  const std::vector<runtime::BufferNeed> slots = slots_of(bound);
+  const std::uint64_t segments = runtime::segment_bytes(runtime::symmetric_bytes(slots)) * ranks;
+  std::uint64_t own = 0, results = 0;
+  for (const runtime::BufferNeed& need : slots) own += need.symmetric ? 0 : need.bytes;
+  for (const plan::PlanOutput& output : plan.outputs) {
+    results += bound.buffers[output.buffer.index].bytes * ranks;
+  }
+  for (const Node& node : plan.graph.nodes()) {
+    if (!std::holds_alternative<Update>(node.op)) continue;
+    const plan::BufferId storage = plan.parameter(plan.graph.node(node.inputs[0]).name);
+    results += bound.buffers[storage.index].bytes * ranks;
+  }
+  const std::uint64_t pieces = bytes_of_pieces(plan.graph, setting);
+  runtime::need_memory({{"the inputs", inputs},
+                        {"the ranks' pieces of the inputs", pieces},
+                        {"the ranks' buffers", own * ranks + segments},
+                        {"the results", results}},
+                       inputs + pieces + results + own + segments);
+}
+
+}  // namespace coconet::execute
