@@ -58,7 +58,7 @@ class Child {
 
  private:
   void join_and_run(int rank) const {
-    pin_rank(options_, cores_, rank);
+    const FileDescriptor core = pin_rank(options_, cores_, rank);
     Joined joined = join({.job = name_,
                           .rank = rank,
                           .ranks = options_.ranks,

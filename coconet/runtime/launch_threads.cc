@@ -13,7 +13,7 @@ std::vector<RankOutcome> launch_threads(const LaunchOptions& options,
   CommunicatorOptions settings = options.communicator;
   if (settings.cores == 0) settings.cores = static_cast<int>(cores.size());
   const auto body = [&](int rank) {
-    pin_rank(options, cores, rank);
+    const FileDescriptor core = pin_rank(options, cores, rank);
     Communicator communicator(rank, segments, {}, settings);
     run_rank(communicator, function, job);
   };

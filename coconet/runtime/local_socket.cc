@@ -67,6 +67,13 @@ FileDescriptor listen_at(const std::string& name, int backlog) {
   return out;
 }
 
+FileDescriptor claim_name(const std::string& name) {
+  FileDescriptor out = make_socket();
+  const Address address = address_of(name);
+  const bool taken = bind(out.number(), address.pointer(), address.length) != 0;
+  return taken ? FileDescriptor() : std::move(out);
+}
+
 std::optional<std::size_t> readable_before(std::span<const FileDescriptor* const> sockets,
                                            Deadline deadline) {
   std::vector<pollfd> items;

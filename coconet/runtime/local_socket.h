@@ -18,6 +18,9 @@ using Deadline = Clock::time_point;
 // UserError if the name is taken.
 FileDescriptor listen_at(const std::string& name, int backlog);
 
+// Holds a name while it is open; closed if somebody else holds it.
+FileDescriptor claim_name(const std::string& name);
+
 // The first of the sockets from which something can be taken (a connection, a message, the news
 // that the peer is gone); nothing if there was none before the deadline.
 std::optional<std::size_t> readable_before(std::span<const FileDescriptor* const> sockets,

@@ -2,6 +2,10 @@
 
 #include <sched.h>
 
+#include <string>
+
+#include "coconet/runtime/local_socket.h"
+
 namespace coconet::runtime {
 
 void run_rank(Communicator& communicator, const RankFunction& function, const JobRecord& job) {
@@ -43,13 +47,20 @@ std::vector<int> allowed_cores() {
   return out;
 }
 
-void pin_rank(const LaunchOptions& options, const std::vector<int>& cores, int rank) {
-  if (!options.pin || static_cast<std::size_t>(options.ranks) > cores.size()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cores[static_cast<std::size_t>(rank)], &set);
-  // A refusal costs speed only.
-  sched_setaffinity(0, sizeof set, &set);
+FileDescriptor pin_rank(const LaunchOptions& options, const std::vector<int>& cores, int rank) {
+  if (!options.pin || static_cast<std::size_t>(options.ranks) > cores.size()) return {};
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    const int core = cores[(static_cast<std::size_t>(rank) + i) % cores.size()];
+    FileDescriptor claim = claim_name("coconet-core-" + std::to_string(core));
+    if (!claim.open()) continue;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    // A refusal costs speed only.
+    sched_setaffinity(0, sizeof set, &set);
+    return claim;
+  }
+  return {};
 }
 
 }  // namespace coconet::runtime

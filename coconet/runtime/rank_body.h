@@ -43,8 +43,10 @@ RankOutcome outcome_of(const RankRecord& record);
 
 // The cores that this thread may run on.
 std::vector<int> allowed_cores();
-// Binds this thread to the rank's core, if the options say so and there is one for each rank.
-void pin_rank(const LaunchOptions& options, const std::vector<int>& cores, int rank);
+// Binds this thread to a core, if the options say so and there is one for each rank: to the rank's
+// own, or another that no rank of another job is bound to; to none if all are taken, so that two
+// jobs never share one core while another idles. The core is taken while what is returned is open.
+FileDescriptor pin_rank(const LaunchOptions& options, const std::vector<int>& cores, int rank);
 
 std::vector<RankOutcome> launch_processes(const LaunchOptions&, const RankFunction&);
 std::vector<RankOutcome> launch_threads(const LaunchOptions&, const RankFunction&);
