@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <set>
 
+#include "coconet/graph/check_sizes.h"
 #include "coconet/plan/verify.h"
 #include "coconet/type/list.h"
 
@@ -39,6 +41,40 @@ Sizes small_sizes(const Plan& plan, std::int64_t blocks) {
   return sizes;
 }
 
+// The program allows the sizes on the mesh.
+bool allows(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh) {
+  try {
+    check_sizes(plan.graph, with_axes(sizes, plan.graph.mesh(), mesh), mesh);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+// The sizes, or where the program requires others, the first small ones of its requirements' dims
+// that it allows on the mesh; the sizes themselves if none are.
+Sizes allowed_sizes(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh) {
+  static constexpr std::int64_t kSizes[] = {3, 2, 4, 6, 1, 12};
+  std::set<std::string> dims;
+  for (const Requirement& requirement : plan.graph.header().requirements) {
+    for (const std::string& dim : dims_in(requirement.condition)) {
+      if (list_index(dim).empty()) dims.insert(dim);
+    }
+  }
+  const std::int64_t most = 10000;  // of combinations
+  Sizes out = sizes;
+  for (std::int64_t combination = 0; combination < most && !allows(plan, out, mesh);
+       ++combination) {
+    std::int64_t rest = combination;
+    for (const std::string& dim : dims) {
+      out[dim] = kSizes[rest % std::size(kSizes)];
+      rest /= static_cast<std::int64_t>(std::size(kSizes));
+    }
+    if (rest > 0) return sizes;
+  }
+  return out;
+}
+
 }  // namespace
 
 int verify_small(const Plan& plan) {
@@ -57,8 +93,8 @@ int verify_small(const Plan& plan) {
       for (std::int64_t chunks :
            plan.overlaps.empty() ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, 3}) {
         try {
-          const BoundPlan bound =
-              bind(plan, some, mesh, std::vector<std::int64_t>(plan.overlaps.size(), chunks));
+          const BoundPlan bound = bind(plan, allowed_sizes(plan, some, mesh), mesh,
+                                       std::vector<std::int64_t>(plan.overlaps.size(), chunks));
           verify_order(bound);
           verify_contributions(bound);
           ++cases;

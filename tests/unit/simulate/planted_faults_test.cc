@@ -264,7 +264,7 @@ TEST_P(PlantedFault, IsNamedByTheVerifierAndFoundByTheExecutor) {
 INSTANTIATE_TEST_SUITE_P(Kinds, PlantedFault, testing::ValuesIn(faults()),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// The verifier's small cases: no such fault is in the plans of any example's shape.
+// The verifier's small cases, of sizes that the program allows.
 TEST(VerifySmall, GivesTheNumberOfCases) {
   for (const char* steps : {"", kAttentionOverlapped}) {
     const Planned sample = planned(kAttention, steps, tail(), {2});
@@ -272,6 +272,17 @@ TEST(VerifySmall, GivesTheNumberOfCases) {
   }
   EXPECT_EQ(plan::verify_small(planned(kNormStep, kNormStepSharded, {{"N", 5}}, {2}).plan), 6);
   EXPECT_EQ(plan::verify_small(planned(kTwoAxes, "", {{"N", 5}}, {2, 2}).plan), 3);
+  const char* const heads = R"(
+mesh world(tp)
+dim S, H, nh, hd
+require H == nh * hd and nh % size(tp) == 0
+program heads(x: f32[S,H] sliced(1)) {
+  y = all_gather(reshape(x, [S,nh,hd]) * 2)
+  return y
+}
+)";
+  const Sizes sizes = {{"S", 2}, {"H", 4}, {"nh", 2}, {"hd", 2}};
+  EXPECT_EQ(plan::verify_small(planned(heads, "", sizes, {2}).plan), 3);
   Planned broken = planned(kTwoAxes, "", {{"N", 5}}, {2, 2});
   broken.plan.launches[1].waits.clear();
   EXPECT_THROW(plan::verify_small(broken.plan), InternalError);
