@@ -46,7 +46,8 @@ TEST_P(PlanOfExample, IsTheSameEveryTime) {
 
 INSTANTIATE_TEST_SUITE_P(Examples, PlanOfExample,
                          testing::Values("sgd", "adam", "lamb", "clip", "lamb_list", "attention",
-                                         "mlp", "attention_norm", "mlp_norm", "pipeline", "moe"),
+                                         "mlp", "attention_norm", "mlp_norm", "block", "momentum",
+                                         "pipeline", "moe"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(GeneratedSource, OfTheShardedAdam) {

@@ -84,8 +84,6 @@ program products(x: f32[B,H], xk: f32[B,H] sliced(1), w: f32[H,H], wk: f32[H,H] 
                   "--ranks 3 --dim A=4,B=5,H=7");
 }
 
-// Chunks of rows of a product whose first operand is transposed, and of one with batches.
-// Tensor-parallel attention heads: a dim that is a product is parted by heads, which stay sliced.
 // Pieces that are no whole blocks of the tensor, of rows and of columns.
 TEST(CliProgram, TensorWideReductionsOfAnySlice) {
   expect_verified(R"(
@@ -299,30 +297,6 @@ schedule s for it { fuse(a) }
   expect_verified(program, "--mesh dp=3,tp=2 --dim A=7,B=3,N=130");
   expect_verified(program, "--mesh dp=1,tp=5 --dim A=2,B=1,N=0 --dtype T=f16");
   expect_verified(program, "--mesh dp=2,tp=4 --dim A=3,B=1,N=2 --dtype T=bf16 --schedule s");
-}
-
-TEST(CliProgram, ExpertsUnderEverySchedule) {
-  for (const char* schedule : {"", "--schedule fused", "--schedule overlapped --chunks 3"}) {
-    for (const char* ranks : {"1", "3", "4"}) {
-      const ToolResult result =
-          run_tool("run examples/moe.coco --verify --ranks " + std::string(ranks) +
-                   " --dim E=8,C=37,H=5,F=9 " + schedule);
-      EXPECT_EQ(result.exit_code, 0) << result.err;
-      EXPECT_THAT(result.out, HasSubstr("bit-equal to unscheduled: yes")) << schedule << ranks;
-    }
-  }
-}
-
-TEST(CliProgram, APipelineUnderEverySchedule) {
-  for (const char* schedule : {"sliced", "scattered", "fused", "overlapped --chunks 3"}) {
-    for (const char* mesh : {"pp=2,tp=2", "pp=3,tp=2"}) {
-      const ToolResult result =
-          run_tool("run examples/pipeline.coco --verify --mesh " + std::string(mesh) +
-                   " --dim B=3,S=5,H=70 --schedule " + schedule);
-      EXPECT_EQ(result.exit_code, 0) << result.err;
-      EXPECT_THAT(result.out, HasSubstr("bit-equal to unscheduled: yes")) << schedule << mesh;
-    }
-  }
 }
 
 TEST(CliProgram, ALongOneFusedAndOverlapped) {

@@ -11,14 +11,25 @@ namespace coconet {
 Planned planned(const std::string& program, const std::string& steps, const Sizes& sizes,
                 const std::vector<int>& mesh) {
   const Graph graph = parse_program(program);
-  const Schedule schedule =
-      parse_schedule("schedule s for " + graph.header().program + " {" + steps + "}");
+  return planned(graph,
+                 parse_schedule("schedule s for " + graph.header().program + " {" + steps + "}"),
+                 sizes, mesh);
+}
+
+Planned planned(const Graph& graph, const Schedule& schedule, const Sizes& sizes,
+                const std::vector<int>& mesh) {
   Planned out{apply(graph, schedule).graph, {}, {}, {}};
   out.plan = plan::from_schedule(out.graph);
   out.setting.mesh.sizes = mesh;
   out.setting.sizes = with_axes(sizes, graph.mesh(), out.setting.mesh);
   out.setting.seed = 7;
   execute::GlobalTensors tensors;
+  for (const Node& node : graph.nodes()) {
+    const Input* input = std::get_if<Input>(&node.op);
+    if (!input || input->kind != InputKind::scalar || input->default_value) continue;
+    tensors[node.name] = TensorData::zeros(node.type.dtype.kind, {});
+    tensors[node.name].set_value(0, 3);
+  }
   execute::draw_missing(out.graph, out.setting, tensors);
   out.inputs = execute::distribute(out.graph, tensors, out.setting);
   return out;

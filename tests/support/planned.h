@@ -6,6 +6,7 @@
 
 #include "coconet/interp/interpreter.h"
 #include "coconet/plan/plan.h"
+#include "coconet/schedule/step.h"
 
 namespace coconet {
 
@@ -18,8 +19,12 @@ struct Planned {
   interp::Result meaning() const { return interp::run(graph, inputs, setting); }
 };
 
-// Texts: a whole file with one program, and the steps of a schedule. Inputs are drawn.
+// Texts: a whole file with one program, and the steps of a schedule. Inputs are drawn; a
+// scalar without a default is 3.
 Planned planned(const std::string& program, const std::string& steps, const Sizes& sizes,
+                const std::vector<int>& mesh);
+
+Planned planned(const Graph& program, const Schedule& schedule, const Sizes& sizes,
                 const std::vector<int>& mesh);
 
 // All outputs and storage have the same bits.

@@ -61,13 +61,12 @@ TEST(ExampleSchedules, Pipeline) {
   }
 }
 
-// Weights sliced by columns over tp, gradients of each dp replica; the momentum becomes 1/N of each
-// rank's columns, or is declared so.
+// As examples/momentum.coco, but that the schedule makes the momentum 1/N of each rank's columns.
 const char* const kDataByTensor = R"(
 mesh world(dp, tp)
-dim N, H
-program sgd(g: f16[N,H] local@dp sliced(1)@tp, p: f32[N,H] sliced(1)@tp,
-            state m: f32[N,H] sliced(1)@tp, scalar lr: f32 = 0.1) {
+dim K, H
+program sgd(g: f16[K,H] local@dp sliced(1)@tp, p: f32[K,H] sliced(1)@tp,
+            state m: f32[K,H] sliced(1)@tp, scalar lr: f32 = 0.1) {
   total = all_reduce(cast(g, f32), +)@dp
   avg = total / size(dp)
   m2 = update(m, 0.9 * m + avg)
@@ -80,30 +79,29 @@ schedule sharded for sgd {
   as_slice(m) dead(gm)
   fuse(rs, body, gp)
 }
-program declared(g: f16[N,H] local@dp sliced(1)@tp, p: f32[N,H] sliced(1)@tp,
-                 state m: f32[N,H] sliced(1)@tp sliced(*)@dp, scalar lr: f32 = 0.1) {
-  total = all_reduce(cast(g, f32), +)@dp
-  avg = total / size(dp)
-  m2 = update(m, 0.9 * m + shard(avg, (*))@dp)
-  whole = all_gather(m2)@dp
-  p2 = update(p, p - lr * whole)
-  return p2
-}
-schedule moved for declared {
-  rs, ag = split(total)
-  body = reorder(ag, [avg, m2])
-  last, gp = reorder(whole, [p2])
-  fuse(rs, body, last, gp)
-}
 )";
 
 TEST(ExampleSchedules, DataByTensorParallelWithShardedMomentum) {
-  const File file = parse_file(kDataByTensor);
+  for (const File& file : {parse_file(kDataByTensor), read_file("examples/momentum.coco")}) {
+    for (const Schedule& schedule : file.schedules) {
+      for (const std::vector<int>& mesh : {std::vector<int>{2, 2}, {3, 2}, {1, 3}, {4, 1}}) {
+        for (const Sizes& sizes : {Sizes{{"K", 70}, {"H", 45}}, {{"K", 3}, {"H", 1}}}) {
+          expect_schedule_keeps_meaning(file.program(schedule.program), schedule, sizes, mesh);
+        }
+      }
+    }
+  }
+}
+
+TEST(ExampleSchedules, Block) {
+  const File file = read_file("examples/block.coco");
   ASSERT_EQ(file.schedules.size(), 2u);
   for (const Schedule& schedule : file.schedules) {
-    for (const std::vector<int>& mesh : {std::vector<int>{2, 2}, {3, 2}, {1, 3}, {4, 1}}) {
-      for (const Sizes& sizes : {Sizes{{"N", 70}, {"H", 45}}, {{"N", 3}, {"H", 1}}}) {
-        expect_schedule_keeps_meaning(file.program(schedule.program), schedule, sizes, mesh);
+    for (const int ranks : {1, 2, 4}) {
+      for (const int rows : {0, 1, 6}) {
+        expect_schedule_keeps_meaning(
+            file.program(), schedule,
+            {{"S", rows}, {"B", 2}, {"H", 5}, {"F", 7}, {"nh", 4}, {"hd", 3}}, {ranks});
       }
     }
   }
