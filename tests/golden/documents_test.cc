@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "coconet/base/error.h"
@@ -10,6 +11,7 @@
 #include "coconet/schedule/apply.h"
 #include "coconet/schedule/file.h"
 #include "coconet/source/cpp/from_plan.h"
+#include "coconet/type/piece.h"
 #include "coconet_paths.h"
 
 namespace coconet {
@@ -98,6 +100,74 @@ TEST(Documents, LanguageShowsFilesThatAreRefused) {
       EXPECT_EQ(errors.errors().size(), 1u) << errors.what();
       EXPECT_NE(errors.errors()[0].kind(), ErrorKind::syntax) << errors.what();
     }
+  }
+}
+
+// "0..4 7": elements of the flat index, runs of three and more by their ends.
+std::string held_by(const Piece& piece) {
+  std::string out;
+  for (std::int64_t i = 0, end = 0; i < piece.count(); i = end) {
+    const std::int64_t first = piece.global(i);
+    for (end = i + 1; end < piece.count() && piece.global(end) == first + end - i;) ++end;
+    if (end - i < 3) end = i + 1;
+    out += " " + std::to_string(first);
+    if (end - i >= 3) out += ".." + std::to_string(first + end - i - 1);
+  }
+  return out.empty() ? " nothing" : out;
+}
+
+// The lines under `type on NAME(axis=ranks, ...), dim=size ...`: what each rank holds.
+std::string layout_of(const std::string& heading) {
+  const std::size_t on = heading.find(" on "), open = heading.find('(', on);
+  const std::string mesh_name = heading.substr(on + 4, open - on - 4);
+  std::vector<std::string> axes;
+  MeshSizes mesh;
+  Sizes sizes;
+  std::string dims;
+  const std::regex binding("([A-Za-z]+)=([0-9]+)");
+  const std::size_t close = heading.find(')', open);
+  for (std::sregex_iterator it(heading.begin() + open, heading.end(), binding), end; it != end;
+       ++it) {
+    if (open + it->position() < close) {
+      axes.push_back((*it)[1]);
+      mesh.sizes.push_back(std::stoi((*it)[2]));
+    } else {
+      sizes[(*it)[1]] = std::stoi((*it)[2]);
+      dims += (dims.empty() ? "" : ", ") + (*it)[1].str();
+    }
+  }
+  std::string names;
+  for (const std::string& axis : axes) names += (names.empty() ? "" : ", ") + axis;
+  const Graph graph =
+      parse_program("mesh " + mesh_name + "(" + names + ")\ndim " + dims +
+                    "\nprogram p(x: " + heading.substr(0, on) + ") {\n  return x\n}\n");
+  const TensorType& type = graph.node(graph.find("x")).type;
+  std::vector<std::int64_t> shape;
+  for (const Dim& dim : type.shape) shape.push_back(dim.bind(sizes));
+  std::string out = heading + "\n";
+  for (int rank = 0; rank < mesh.ranks(); ++rank) {
+    const std::vector<int> at = mesh.coordinates(rank);
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      out += (axis == 0 ? "" : ", ") + axes[axis] + " " + std::to_string(at[axis]);
+    }
+    out += ":" + held_by(Piece(shape, type.layout, mesh, at)) + "\n";
+  }
+  return out;
+}
+
+TEST(Documents, LayoutsShowsWhatEachRankHolds) {
+  const std::vector<std::string> shown = blocks_of(text_of_file("docs/layouts.md"), "layout");
+  ASSERT_FALSE(shown.empty());
+  for (const std::string& block : shown) {
+    EXPECT_EQ(block, layout_of(block.substr(0, block.find('\n'))));
+  }
+}
+
+TEST(Documents, LayoutsShowsTypesThatAreRefused) {
+  const std::string document = text_of_file("docs/layouts.md");
+  for (const std::string& text : blocks_of(document, "coco")) EXPECT_NO_THROW(parse_file(text));
+  for (const std::string& text : blocks_of(document, "refused")) {
+    EXPECT_THROW(parse_file(text), UserErrors) << text;
   }
 }
 
