@@ -7,7 +7,7 @@
 #   size     file, function and line lengths, and the line budget (check_size.py)
 #   words    no leftovers: to-do marks, commented-out code marks, conflict marks
 #   headers  every header compiles alone (a target of the build)
-#   readme   the commands and links of README.md and docs/ exist (check_readme.py)
+#   readme   the commands and links of README.md, docs/ and tutorial/ exist (check_readme.py)
 #
 # clang-tidy is not among them: it takes several seconds a file, minutes for the whole tree; the
 # compiler's -Wall -Wextra -Werror, the sanitizers and the checks above run always instead.

@@ -3,10 +3,10 @@
 
 usage: check_readme.py [--root DIR]
 
-In README.md and docs/*.md: each line of a ```sh block that starts with a script of ours, `make`, or
-`coconet` (also `build/coconet`) names a script that can be executed, a target of the Makefile, or a
-subcommand (cli/NAME.cc) of the tool; its arguments of the form examples/..., docs/..., tools/...
-are files; relative links lead to files.
+In README.md, docs/*.md and tutorial/*.md: each line of a ```sh block that starts with a script of
+ours, `make`, or `coconet` (also `build/coconet`) names a script that can be executed, a target of
+the Makefile, or a subcommand (cli/NAME.cc) of the tool; its arguments of the form examples/...,
+tutorial/..., docs/..., tools/... are files; relative links lead to files.
 """
 import argparse
 import os
@@ -17,7 +17,7 @@ from pathlib import Path
 
 BLOCK = re.compile(r"^```(?:sh|bash|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
-FILE_ARGUMENT = re.compile(r"^(?:[\w]+=)?((?:examples|docs|tools|tests|bench)/[\w./-]+)")
+FILE_ARGUMENT = re.compile(r"^(?:[\w]+=)?((?:examples|tutorial|docs|tools|tests|bench)/[\w./-]+)")
 
 
 def targets_of(root: Path) -> set[str]:
@@ -64,7 +64,8 @@ def check_document(root: Path, path: Path) -> list[str]:
 
 
 def check(root: Path) -> list[str]:
-    documents = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    documents = [root / "README.md", *sorted((root / "docs").glob("*.md")),
+                 *sorted((root / "tutorial").glob("*.md"))]
     if not documents[0].exists():
         return ["README.md is missing"]
     return [error for path in documents for error in check_document(root, path)]

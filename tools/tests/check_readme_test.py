@@ -34,6 +34,11 @@ class CheckReadme(PlantedTree):
         self.plant("README.md", "text\n")
         self.assert_refused(check_readme.check(self.root), "docs/a.md", "b.md")
 
+    def test_the_tutorial_is_read_too(self):
+        self.plant("README.md", "text\n")
+        self.plant("tutorial/01.md", "```sh\nbuild/coconet run tutorial/01.coco\n```\n")
+        self.assert_refused(check_readme.check(self.root), "tutorial/01.md", "tutorial/01.coco")
+
     def test_a_missing_readme_is_refused(self):
         self.assert_refused(check_readme.check(self.root), "README.md is missing")
 
