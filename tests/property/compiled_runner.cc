@@ -12,7 +12,7 @@ constexpr std::int64_t kChunks = 3;  // sizes are small: the default would be on
 
 bool multiplies_floats(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
-    return std::holds_alternative<Matmul>(node.op) && is_floating(node.type.dtype.kind);
+    return is_product(node.op) && is_floating(node.type.dtype.kind);
   });
 }
 

@@ -95,10 +95,9 @@ bool ProgramWriter::convolution(int x) {
     x = *reshaped;
   }
   const TensorType of = type(x);
-  if (of.shape[1].names().size() > 1) return false;  // a weight has its square
   const int window = random_.chance(50) ? 3 : 1;
   TensorType weight{of.dtype,
-                    {random_.chance(50) ? of.shape[1] : Dim(2), of.shape[1], window, window},
+                    {Dim(random_.chance(70) ? 2 : 3), of.shape[1], window, window},
                     Layout(program_.axes)};
   for (int axis = 0; axis < program_.axes; ++axis) {
     const bool channels = of.layout.is<Sliced>(axis) && of.layout.slice(axis) == Slice::dim(1);
