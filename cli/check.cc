@@ -19,8 +19,10 @@ struct CheckArguments {
 
 std::string verified(const plan::Plan& plan) {
   const int cases = plan::verify_small(plan);
-  return plan::print(plan) + "# verified on " + std::to_string(cases) +
-         " meshes, sizes and numbers of chunks\n\n";
+  const std::string found =
+      cases > 0 ? "verified on " + std::to_string(cases) + " meshes, sizes and numbers of chunks"
+                : "NOT verified: the program allows none of the small sizes that were tried";
+  return plan::print(plan) + "# " + found + "\n\n";
 }
 
 // Programs print with types; a schedule that does not apply is an error, and all of them are
@@ -46,12 +48,13 @@ int check_file(const CheckArguments& arguments, Context& context) {
         for (const std::string& note : plan.notes) out += "#   " + note + "\n";
         if (arguments.plan) out += verified(plan);
       } catch (const UserError& error) {
+        out += "# schedule " + schedule.name + ": does not apply\n";
         errors.push_back(error.at(schedule.where));
       }
     }
   }
-  if (!errors.empty()) throw UserErrors(std::move(errors));
   std::fputs(out.c_str(), stdout);
+  if (!errors.empty()) throw UserErrors(std::move(errors));
   return 0;
 }
 

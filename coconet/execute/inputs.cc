@@ -43,10 +43,11 @@ std::string from(const InputFiles& files, const std::string& name) {
   return file == files.end() ? "" : "; it is from " + file->second;
 }
 
+constexpr std::uint64_t kBeyond = std::numeric_limits<std::uint64_t>::max();
+
 std::uint64_t bytes_of(const Input& input, const std::vector<std::int64_t>& shape) {
   const std::optional<std::int64_t> bytes = byte_count(input.type.dtype.kind, shape);
-  return bytes ? static_cast<std::uint64_t>(*bytes)
-               : std::numeric_limits<std::uint64_t>::max() / 64;
+  return bytes ? static_cast<std::uint64_t>(*bytes) : kBeyond;
 }
 
 }  // namespace
@@ -133,7 +134,8 @@ std::uint64_t bytes_to_draw(const Graph& graph, const interp::Setting& setting,
   std::uint64_t bytes = 0;
   for_each_input(graph, [&](const std::string& name, const Input& input) {
     if (given.contains(input.type.is_list() ? member_name(name, 0) : name)) return;
-    bytes += bytes_of(input, interp::global_sizes(input.type, setting));
+    const std::uint64_t more = bytes_of(input, interp::global_sizes(input.type, setting));
+    bytes = more < kBeyond - bytes ? bytes + more : kBeyond;
   });
   return bytes;
 }

@@ -64,10 +64,13 @@ bool within_bound(DTypeKind kind, const ScalarValue& got, double reference, doub
   const double steps = static_cast<double>(terms) + 2;
   const double sum_bound = steps * std::ldexp(magnitude, -accumulator.significand);
   const double highest = std::ldexp(1.0, accumulator.highest_exponent);
-  if (!(magnitude + sum_bound < highest)) return true;
+  // What is added up may leave the accumulator's range, in an order that is not known.
+  if (!std::isfinite(value) && !(magnitude + sum_bound < highest)) return true;
   if (std::isnan(value)) return false;
-  if (std::isinf(value)) {  // as if the next exponent existed
-    value = std::copysign(std::ldexp(1.0, format.highest_exponent), value) * 2;
+  if (std::isinf(value)) {  // as if the next exponent existed, and none beyond
+    const double end = std::ldexp(1.0, format.highest_exponent) * 2;
+    value = std::copysign(end, value);
+    reference = std::clamp(reference, -end, end);
   }
   const double largest = std::max(std::fabs(value), std::fabs(reference));
   const double smallest =

@@ -98,9 +98,10 @@ class GroupForming {
     for (const Launch& launch : after) names += (names.empty() ? "" : ", ") + launch.name;
     const std::string head = "overlapped " + group_.name + ": ";
     if (!group) {
-      plan_.notes.push_back(head +
-                            "its launches run one after another, as fewer than two of them " +
-                            "take chunk " + group_.slice.text() + " to chunk");
+      plan_.notes.push_back(
+          head + "its launches run one after another, as fewer than two of them can " +
+          "work on chunks along " + group_.slice.text() +
+          " (the others need all of them, or their tensors are cut there by " + "other mesh axes)");
     } else if (!after.empty()) {
       plan_.notes.push_back(head + names + " after all chunks of " + inside +
                             ", as needing them all");

@@ -51,16 +51,38 @@ bool allows(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh) {
   }
 }
 
-// The sizes, or where the program requires others, the first small ones of its requirements' dims
+// The dims that requirements name, and those that the sizes of a result must fit.
+std::set<std::string> bounded_dims(const Graph& graph) {
+  std::set<std::string> out;
+  for (const Requirement& requirement : graph.header().requirements) {
+    const auto dims = dims_in(requirement.condition);
+    out.insert(dims.begin(), dims.end());
+  }
+  for (const Node& node : graph.nodes()) {
+    std::vector<Dim> dims;
+    const auto along = [&](int dim) {
+      dims.push_back(node.type.shape[dim]);
+      for (NodeId input : node.inputs) dims.push_back(graph.node(input).type.shape[dim]);
+    };
+    if (const Narrow* narrow = std::get_if<Narrow>(&node.op)) {
+      along(narrow->dim);
+      dims.push_back(narrow->start);
+    }
+    const Concat* concat = std::get_if<Concat>(&node.op);
+    if (concat && concat->size) along(concat->dim);
+    const Conv2d* conv = std::get_if<Conv2d>(&node.op);
+    for (int dim = 2; conv && conv->size && dim < 4; ++dim) along(dim);
+    for (const Dim& dim : dims) out.insert(dim.names().begin(), dim.names().end());
+  }
+  std::erase_if(out, [](const std::string& dim) { return !list_index(dim).empty(); });
+  return out;
+}
+
+// The sizes, or where the program does not allow them, the first small ones of its bounded dims
 // that it allows on the mesh; the sizes themselves if none are.
 Sizes allowed_sizes(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh) {
   static constexpr std::int64_t kSizes[] = {3, 2, 4, 6, 1, 12};
-  std::set<std::string> dims;
-  for (const Requirement& requirement : plan.graph.header().requirements) {
-    for (const std::string& dim : dims_in(requirement.condition)) {
-      if (list_index(dim).empty()) dims.insert(dim);
-    }
-  }
+  const std::set<std::string> dims = bounded_dims(plan.graph);
   const std::int64_t most = 10000;  // of combinations
   Sizes out = sizes;
   for (std::int64_t combination = 0; combination < most && !allows(plan, out, mesh);

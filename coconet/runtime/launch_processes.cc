@@ -27,7 +27,7 @@ std::string signal_text(int number) {
   const std::string text = strsignal(number);
 #endif
   std::string out = "signal " + std::to_string(number) + " (" + text + ")";
-  if (number == SIGKILL) out += ", as the kernel does when memory runs out";
+  if (number == SIGKILL) out += ", which the kernel sends too when memory runs out";
   return out;
 }
 

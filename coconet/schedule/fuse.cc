@@ -278,7 +278,8 @@ class Members {
     const Node& node = graph_.node(id);
     const std::string found = quoted(graph_, id) + " is a " + std::string(name_of(node.op));
     if (is_product(node.op)) {
-      return Refusal{found + ", a launch of its own; overlap it with the group instead", id};
+      const std::string name = node.name.empty() ? "give it a name, and " : "";
+      return Refusal{found + ", a launch of its own; " + name + "overlap it with the group", id};
     }
     if (is_movement(node.op)) {
       return Refusal{found + ", which moves data in a launch of its own; fuse what is before it",

@@ -69,6 +69,34 @@ schedule two for a { fuse(y, u) }
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, AllOf(HasSubstr("it.coco:8:"), HasSubstr("it.coco:10:"),
                                 Not(HasSubstr("it.coco:9:"))));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("z = y * 2"), HasSubstr("# schedule one: does not apply"),
+                                HasSubstr("# schedule fine: 1 steps")));
+}
+
+TEST(CliCheck, PlansAreVerifiedOnSizesThatTheProgramAllowsOrSaidNotToBe) {
+  const ToolResult fitting = run_on("check", R"(mesh world(tp)
+dim N, H, W, OH, OW, M, L
+program a(x: f32[N,2,H,W] sliced(0), w: f32[1,2,3,2], y: f32[M]) {
+  u = conv2d(x, w, stride=2, padding=1, size=[OH,OW])
+  v = narrow(y, 0, L, 2)
+  return u, v
+}
+)",
+                                    "--plan");
+  EXPECT_EQ(fitting.exit_code, 0) << fitting.err;
+  EXPECT_THAT(fitting.out, HasSubstr("# verified on 3 meshes"));
+  const ToolResult none = run_on("check", R"(mesh world(tp)
+dim N
+require N > 1000
+program a(x: f32[N] partial(+)) {
+  y = all_reduce(x, +)
+  return y
+}
+)",
+                                 "--plan");
+  EXPECT_EQ(none.exit_code, 0) << none.err;
+  EXPECT_THAT(none.out, AllOf(HasSubstr("# NOT verified: the program allows none of"),
+                              Not(HasSubstr("# verified"))));
 }
 
 TEST(CliCheck, PrintsTypesAndPlans) {

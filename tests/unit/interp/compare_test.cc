@@ -80,6 +80,22 @@ TEST(Compare, AMatmulOfSixteenBitsMayDifferByHalfAUnit) {
   EXPECT_FALSE(check_product(f16, {256, 0}, {128, 0}, kInfinity).within);
 }
 
+TEST(Compare, AMatmulBeyondItsRangeIsInfinityOfItsSign) {
+  EXPECT_TRUE(check_product(f16, {300, 0}, {300, 0}, kInfinity).within);
+  EXPECT_TRUE(check_product(f16, {-4e4, 0}, {4e4, 0}, -kInfinity).within);
+  EXPECT_FALSE(check_product(f16, {300, 0}, {300, 0}, -kInfinity).within);
+  EXPECT_FALSE(check_product(f16, {300, 0}, {300, 0}, 65504).within);
+  EXPECT_FALSE(check_product(f16, {300, 0}, {300, 0}, kNan).within);
+}
+
+TEST(Compare, AMatmulWhoseSumsMayLeaveTheAccumulatorIsNanOrCloseToItsValue) {
+  const Values a = {1e20, -1e20}, b = {1e20, 1e20};  // 1e40 - 1e40
+  EXPECT_TRUE(check_product(f32, a, b, kNan).within);
+  EXPECT_TRUE(check_product(f32, a, b, kInfinity).within);
+  EXPECT_TRUE(check_product(f32, a, b, 0).within);
+  EXPECT_FALSE(check_product(f32, a, b, 1e36).within);
+}
+
 TEST(Compare, AMatmulWithNanOrInfinityMustGiveIt) {
   EXPECT_TRUE(check_product(f32, {kNan, 1}, {1, 1}, kNan).within);
   EXPECT_FALSE(check_product(f32, {kNan, 1}, {1, 1}, 1).within);
