@@ -62,7 +62,13 @@ class Evaluation {
   }
 
   std::int64_t value(const SizeExpr& expr) const {
-    if (expr.kind == SizeExpr::Kind::dim) return expr.dim.bind(sizes_);
+    if (expr.kind == SizeExpr::Kind::dim) {
+      std::int64_t out = expr.dim.coefficient();
+      for (const std::string& name : expr.dim.names()) {
+        out = number('*', out, Dim::named(name).bind(sizes_));
+      }
+      return out;
+    }
     if (expr.kind == SizeExpr::Kind::axis) return ranks_.sizes[expr.axis];
     const std::int64_t a = value(expr.operands[0]);
     if (expr.symbol == "not") return a == 0;
@@ -88,8 +94,12 @@ class Evaluation {
     if (symbol == '-') overflow = __builtin_sub_overflow(a, b, &out);
     if (symbol == '*') overflow = __builtin_mul_overflow(a, b, &out);
     if ((symbol == '/' || symbol == '%') && b == 0) fail("which divides by zero");
-    if (symbol == '/') out = a / b;
-    if (symbol == '%') out = a % b;
+    if (symbol == '/' && b == -1) {
+      overflow = __builtin_sub_overflow(0, a, &out);
+    } else if (symbol == '/') {
+      out = a / b;
+    }
+    if (symbol == '%') out = b == -1 ? 0 : a % b;
     if (overflow) fail("whose numbers exceed 63 bits");
     return out;
   }

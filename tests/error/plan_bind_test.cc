@@ -1,7 +1,9 @@
 // What a plan refuses when its sizes are known.
 #include <gtest/gtest.h>
 
+#include "coconet/graph/check_sizes.h"
 #include "coconet/plan/bind.h"
+#include "coconet/schedule/file.h"
 #include "tests/refusal.h"
 #include "tests/support/planned.h"
 
@@ -53,6 +55,20 @@ program fits(x: f32[N,M], y: f32[P,M]) {
   refused("P", 2, 2, "narrow takes 2 elements from P = 2 on of dim 1, which has M = 3");
   refused("T", 6, 2, "concat joins N = 4 + P = 1 along dim 0, whose size is to be T = 6");
   refused("T", 0, 2, "concat joins");
+}
+
+TEST(BindRefusal, OfRequirementsBeyond63Bits) {
+  for (const char* condition : {"9223372036854775807 * N / N > 0", "9223372036854775807 + N > 0",
+                                "(0 - 9223372036854775807 - N / N) / (N - N - 1) > 0"}) {
+    const std::string program = std::string("mesh world(tp)\ndim N\nrequire ") + condition +
+                                "\nprogram p(x: f32[N]) {\n  y = x + 1.0\n  return y\n}\n";
+    const Graph graph = parse_file(program).programs[0];
+    expect_refused(
+        [&] {
+          check_sizes(graph, {{"N", 3}}, {{1}});
+        },
+        {"the program requires ", "whose numbers exceed 63 bits"});
+  }
 }
 
 TEST(BindRefusal, OfARootOutsideItsAxis) {
