@@ -23,7 +23,9 @@ std::string refusal_of(const Read& read, const std::string& text) {
 
 CLI::Option* add_name_option(CLI::App& app, const char* option, std::string& to, const char* help) {
   return app.add_option(option, to, help)->check([](const std::string& text) {
-    return text.empty() ? "it is empty; leave it out, or give a value" : "";
+    if (text.empty()) return std::string("it is empty; leave it out, or give a value");
+    if (text.starts_with("--")) return "needed is a value; found the option '" + text + "'";
+    return std::string();
   });
 }
 

@@ -126,6 +126,14 @@ int flushed(int code) {
   return exit_code_of(ErrorKind::runtime);
 }
 
+// The first word that gives an option nothing, `--out=`, for which the next word would be taken.
+std::string without_value(const std::vector<std::string>& words) {
+  const auto empty = std::ranges::find_if(words, [](const std::string& word) {
+    return word.starts_with("--") && word.find('=') == word.size() - 1;
+  });
+  return empty == words.end() ? "" : *empty;
+}
+
 int main(int argc, char** argv) {
   // Ignored by some parents; then the ends of ranks and compilers could not be told.
   std::signal(SIGCHLD, SIG_DFL);
@@ -139,14 +147,18 @@ int main(int argc, char** argv) {
   add_run(app, chosen);
   add_explain(app, chosen);
   const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  const auto misused = [&](const std::string& text) {
+    return flushed(report(UserError{ErrorKind::usage, text}, {}, json));
+  };
+  if (const std::string empty = without_value(words); !empty.empty()) {
+    return misused(empty + " is empty; leave it out, or give a value");
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return flushed(
-        report(UserError{ErrorKind::usage,
-                         usage_text(app, error, {argv + std::min(argc, 1), argv + argc})},
-               {}, json));
+    return misused(usage_text(app, error, words));
   }
   return flushed(run(chosen, json));
 }

@@ -52,6 +52,8 @@ TEST(CliUsage, ValuesOfOptions) {
   EXPECT_EQ(run_tool(kAttention + "--seed 18446744073709551615").exit_code, 0);
   expect_error(kAttention + "--schedule=", 2, {"--schedule"});
   expect_error(kAttention + "--out=", 2, {"--out"});
+  expect_error(run + "--out= --ranks 2 --dim B=2,S=4,H=8", 2, {"--out= is empty; leave it out"});
+  expect_error(kAttention + "--out --verify", 2, {"--out: needed is a value", "'--verify'"});
   expect_error("show examples/attention.coco --as foo", 2,
                {"--as: needed is graph, plan, cpp or dot; found 'foo'"});
   expect_error("explain examples/attention.coco --schedule fused --after x", 2,
@@ -90,7 +92,7 @@ TEST(CliUsage, StepsToExplain) {
   const std::string explain = "explain examples/attention.coco ";
   expect_error(explain + "--step fuse(total", 2,
                {"--step `fuse(total`: found the end of the step where `)` is needed"});
-  expect_error(explain + "--step=", 2, {"--step needs a value after it"});
+  expect_error(explain + "--step=", 2, {"--step= is empty; leave it out"});
   expect_error(explain + "--after 1", 2, {"--after counts the steps of a --schedule"});
   expect_error(explain + "--schedule overlapped --after 9", 2, {"--after 9", "steps 0 to 4"});
   expect_error(explain + "--schedule overlapped --after -1", 2, {"--after -1", "steps 0 to 4"});

@@ -26,7 +26,8 @@ std::vector<std::string> words_of(std::string_view text) {
   std::istringstream in{std::string(text)};
   std::vector<std::string> out{COCONET_TOOL};
   for (std::string word; in >> word;) out.push_back(word);
-  if (out.size() > 1 && out[1] == "run" && rank_kinds().size() == 1) out.push_back("--threads");
+  const bool threads = out.size() > 1 && out[1] == "run" && rank_kinds().size() == 1;
+  if (threads) out.insert(out.begin() + 2, "--threads");  // first: the last word may lack its value
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "coconet/runtime/gemm/onednn.h"
 
+#include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <stdexcept>
 #include <unordered_map>
@@ -78,6 +79,9 @@ class Thread {
     const auto found = primitives_.find(product);
     if (found != primitives_.end()) return found->second;
     if (primitives_.size() >= kMost) primitives_.clear();
+    // oneDNN shares what it makes among threads; one at a time, so that nothing rests on its locks.
+    static std::mutex making;
+    const std::lock_guard lock(making);
     return primitives_.emplace(product, make_primitive(engine_, product)).first->second;
   }
 
