@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "coconet/graph/infer.h"
-#include "tests/graph_fixture.h"
 #include "tests/refusal.h"
 #include "tests/unit/graph/infer_table.h"
 
@@ -11,16 +10,6 @@ namespace {
 
 using namespace fixture;  // NOLINT: the fixture's words
 
-constexpr int dp = 0;
-constexpr int tp = 1;
-
-const Fixture kOne;                // mesh world(tp)
-const Fixture kTwo{{"dp", "tp"}};  // mesh world(dp, tp)
-
-TensorType of(const std::vector<std::string>& dims, const Placement& placement = Replicated{},
-              DType dtype = f32) {
-  return kOne.type(std::move(dtype), dims, {{0, placement}});
-}
 TensorType x(const Placement& placement = Replicated{}) {
   return of({"N", "C", "H", "W"}, placement);
 }
@@ -45,10 +34,6 @@ TEST(InferConv2d, Placements) {
               {kSame, {x(), w(local())}, "f32[N,O,H,W] local"},
               {kSame, {x(rooted(1)), w()}, "f32[N,O,H,W] rooted(1)"}},
              kOne.mesh());
-  const auto on = [](const std::vector<std::string>& dims,
-                     const std::vector<std::pair<int, Placement>>& placed) {
-    return kTwo.type(f32, dims, placed);
-  };
   const std::vector<std::string> image = {"N", "C", "H", "W"}, window = {"O", "C", "3", "3"};
   expect_all({{kSame,
                {on(image, {{dp, sliced(0)}}), on(window, {{tp, sliced(0)}})},

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/graph_fixture.h"
 #include "tests/unit/graph/infer_table.h"
 
 namespace coconet {
@@ -11,21 +10,7 @@ namespace {
 
 using namespace fixture;  // NOLINT: the fixture's words
 
-constexpr int dp = 0;
-constexpr int tp = 1;
-
-const Fixture kOne;                // mesh world(tp)
-const Fixture kTwo{{"dp", "tp"}};  // mesh world(dp, tp)
 using Fn = PointwiseFn;
-
-TensorType of(const std::vector<std::string>& dims, const Placement& placement = Replicated{},
-              DType dtype = f32) {
-  return kOne.type(std::move(dtype), dims, {{0, placement}});
-}
-TensorType on(const std::vector<std::string>& dims,
-              const std::vector<std::pair<int, Placement>>& placed) {
-  return kTwo.type(f32, dims, placed);
-}
 
 TEST(Infer, PointwiseJoinsPlacements) {
   const auto bsh = [](const Placement& p) { return of({"B", "S", "H"}, p); };
