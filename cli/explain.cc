@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "coconet/base/error.h"
 #include "coconet/schedule/candidates.h"
+#include "coconet/schedule/obstacles.h"
 
 namespace coconet::cli {
 namespace {
@@ -59,9 +60,10 @@ int explain_file(const ExplainArguments& arguments, Context& context) {
   }
   const Applied applied = scheduled(graph, file, arguments.file.schedule, arguments.after);
   if (!arguments.step.empty()) return explain_steps(applied, steps_of(arguments.step, graph));
-  const std::vector<Step> steps = legal_steps(applied);
-  for (const Step& step : steps) std::puts(explain(applied, step).c_str());
+  const std::vector<LegalStep> steps = legal_steps(applied);
+  for (const LegalStep& step : steps) std::puts(text_of(step).c_str());
   if (steps.empty()) std::puts("no step worth a try is legal here");
+  for (const std::string& line : obstacles(applied, steps)) std::puts(line.c_str());
   return 0;
 }
 
@@ -69,7 +71,8 @@ int explain_file(const ExplainArguments& arguments, Context& context) {
 
 void add_explain(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand(
-      "explain", "why a step applies or not; without --step, legal ones worth a try");
+      "explain", "why a step applies or not; without --step, legal ones worth a try, and what keeps "
+                 "the operations that none of them fuses or moves");
   auto arguments = std::make_shared<ExplainArguments>();
   add_file_options(*command, arguments->file);
   add_name_option(*command, "--schedule", arguments->file.schedule,

@@ -158,6 +158,22 @@ Rewrite with_names(const Step& step, const Rewrite& rewrite) {
   }
 }
 
+// Under names of its own.
+Rewrite rewrite_of(const Applied& before, const Step& step) {
+  const Verb& verb = verb_of(step);
+  const std::vector<ResolvedArgument> arguments = resolve(before, step, verb);
+  Outcome outcome = verb.apply(before.graph, arguments);
+  if (const Refusal* refusal = std::get_if<Refusal>(&outcome)) {
+    // Without a blocking operation it is the arguments that are wrong.
+    const bool arguments_wrong = !refusal->blocked_by.valid();
+    refuse(step,
+           refusal->reason + (arguments_wrong ? "; its form is " + std::string(verb.form) : ""));
+  }
+  Rewrite& rewrite = std::get<Rewrite>(outcome);
+  check_results(step, verb, before, rewrite);
+  return std::move(rewrite);
+}
+
 // Why a handle that the step left without a value is gone.
 std::string why_gone(const Applied& before, const Step& step, const Rewrite& rewrite,
                      const std::string& name, NodeId old) {
@@ -210,18 +226,7 @@ Applied start(const Graph& graph) {
 }
 
 Applied apply(const Applied& before, const Step& step) {
-  const Verb& verb = verb_of(step);
-  const std::vector<ResolvedArgument> arguments = resolve(before, step, verb);
-  const Outcome outcome = verb.apply(before.graph, arguments);
-  if (const Refusal* refusal = std::get_if<Refusal>(&outcome)) {
-    // Without a blocking operation it is the arguments that are wrong.
-    const bool arguments_wrong = !refusal->blocked_by.valid();
-    refuse(step,
-           refusal->reason + (arguments_wrong ? "; its form is " + std::string(verb.form) : ""));
-  }
-  const Rewrite& unnamed = std::get<Rewrite>(outcome);
-  check_results(step, verb, before, unnamed);
-  const Rewrite rewrite = with_names(step, unnamed);
+  const Rewrite rewrite = with_names(step, rewrite_of(before, step));
   Applied after{rewrite.graph, {}, std::max(before.exactness, rewrite.exactness)};
   for (const auto& [name, handle] : before.handles) {
     after.handles[name] = forwarded(before, step, rewrite, name, handle);
@@ -231,6 +236,10 @@ Applied apply(const Applied& before, const Step& step) {
     after.handles[step.results[k]] = Handle{result.nodes, result.group, result.body, ""};
   }
   return after;
+}
+
+Exactness exactness_of(const Applied& before, const Step& step) {
+  return rewrite_of(before, step).exactness;
 }
 
 Applied apply(const Graph& graph, const Schedule& schedule) {

@@ -29,6 +29,8 @@ Applied start(const Graph& graph);
 // it, found, needed, legal.
 Applied apply(const Applied& before, const Step& step);
 Applied apply(const Graph& graph, const Schedule& schedule);
+// As apply, but without the graph: what the step makes of the results.
+Exactness exactness_of(const Applied& before, const Step& step);
 
 // `wanted`, or wanted with a number, whatever neither a handle nor the graph has, nor `others`: a
 // name for a result of the next step.

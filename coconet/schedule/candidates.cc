@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "coconet/schedule/fuse.h"
 #include "coconet/schedule/overlap.h"
@@ -25,7 +26,7 @@ class Candidates {
     }
   }
 
-  std::vector<Step> legal() {
+  std::vector<LegalStep> legal() {
     for (NodeId id : named_) add_splits(id);
     for (NodeId id : named_) add_distributes(id);
     for (NodeId id : named_) add_reorders(id);
@@ -44,16 +45,24 @@ class Candidates {
   void add_if_legal(std::string_view verb, std::vector<StepArgument> arguments,
                     const Names& results) {
     Step step{std::string(verb), std::move(arguments), {}, {}};
-    for (const std::string& result : results) {
-      step.results.push_back(result_name(applied_, result, step.results));
-    }
-    if (std::ranges::count(steps_, step) > 0) return;
     try {
-      apply(applied_, step);
-      steps_.push_back(std::move(step));
+      const Exactness exactness = exactness_of(applied_, step);
+      step.results = results;
+      add(std::move(step), exactness);
     } catch (const UserError&) {
       // Not legal here.
     }
+  }
+
+  // `step.results` are the names wanted; each gets one that is free.
+  void add(Step step, Exactness exactness) {
+    const Names wanted = std::move(step.results);
+    step.results.clear();
+    for (const std::string& result : wanted) {
+      step.results.push_back(result_name(applied_, result, step.results));
+    }
+    if (std::ranges::count(steps_, step, &LegalStep::step) > 0) return;
+    steps_.push_back({std::move(step), exactness});
   }
 
   // None, then every range of dims, then the whole as one index.
@@ -136,10 +145,7 @@ class Candidates {
     const auto verdict = match_reorder(graph_, gathers, operations);
     const ReorderMatch* match = std::get_if<ReorderMatch>(&verdict);
     if (!match) return;
-    Names results{"body"};
-    for (std::size_t k = 1; k < reorder(graph_, *match).results.size(); ++k) {
-      results.push_back("gather");
-    }
+    const Rewrite rewrite = reorder(graph_, *match);
     const auto names = [this](const std::vector<NodeId>& ids) {
       Names out;
       for (NodeId id : ids) out.push_back(name(id));
@@ -147,7 +153,9 @@ class Candidates {
     };
     StepArgument before = name(gathers[0]);
     if (gathers.size() > 1) before = names(gathers);
-    add_if_legal("reorder", {before, names(operations)}, results);
+    Names results(rewrite.results.size(), "gather");
+    results[0] = "body";
+    add({"reorder", {before, names(operations)}, std::move(results), {}}, rewrite.exactness);
   }
 
   // Everything that depends on the gathers and can move, and what is only computed for it. With
@@ -264,9 +272,11 @@ class Candidates {
     finish();
   }
 
+  using Unit = std::pair<std::string, OverlapMember>;
+
   // What runs by itself: a group that is in no other, a named value that is in no group.
-  std::vector<std::pair<std::string, OverlapMember>> units() const {
-    std::vector<std::pair<std::string, OverlapMember>> out;
+  std::vector<Unit> units() const {
+    std::vector<Unit> out;
     for (int g = 0; g < static_cast<int>(graph_.groups().size()); ++g) {
       const bool inside = group_of(graph_, GroupId{g}).valid();
       if (!inside && graph_.group({g}).kind == GroupKind::fused) {
@@ -280,12 +290,41 @@ class Candidates {
     return out;
   }
 
+  NodeSet nodes_of_unit(const Unit& unit) const {
+    const OverlapMember& member = unit.second;
+    if (member.group.valid()) return nodes_of(graph_, member.group);
+    return with_subexpressions(graph_, {member.node});
+  }
+
+  // By node: the unit that holds it; all.size() if none does.
+  std::vector<std::size_t> units_by_node(const std::vector<Unit>& all) const {
+    std::vector<std::size_t> out(graph_.size(), all.size());
+    for (std::size_t unit = 0; unit < all.size(); ++unit) {
+      for (NodeId id : list_of(nodes_of_unit(all[unit]))) out[id.index] = unit;
+    }
+    return out;
+  }
+
+  // By unit: those that read a value of it, ascending.
+  std::vector<std::set<std::size_t>> readers_of_units(const std::vector<Unit>& all) const {
+    const std::vector<std::size_t> unit_of = units_by_node(all);
+    std::vector<std::set<std::size_t>> out(all.size());
+    for (int i = 0; i < graph_.size(); ++i) {
+      for (NodeId reader : readers_[i]) {
+        const std::size_t from = unit_of[i], to = unit_of[reader.index];
+        if (from != to && from < all.size() && to < all.size()) out[from].insert(to);
+      }
+    }
+    return out;
+  }
+
   void add_overlaps() {
-    const auto all = units();
+    const std::vector<Unit> all = units();
+    const std::vector<std::set<std::size_t>> readers = readers_of_units(all);
     std::vector<std::vector<std::size_t>> next(all.size());
     for (std::size_t a = 0; a < all.size(); ++a) {
-      for (std::size_t b = 0; b < all.size(); ++b) {
-        if (a != b && overlaps({all[a].second, all[b].second})) next[a].push_back(b);
+      for (std::size_t b : readers[a]) {
+        if (overlaps({all[a].second, all[b].second})) next[a].push_back(b);
       }
     }
     std::vector<std::vector<std::size_t>> chains;
@@ -303,8 +342,7 @@ class Candidates {
     }
   }
 
-  void add_overlap(const std::vector<std::pair<std::string, OverlapMember>>& units,
-                   const std::vector<std::size_t>& chain) {
+  void add_overlap(const std::vector<Unit>& units, const std::vector<std::size_t>& chain) {
     std::vector<StepArgument> arguments;
     bool sends = false;
     for (std::size_t unit : chain) {
@@ -329,18 +367,21 @@ class Candidates {
   const Graph& graph_;
   const std::vector<std::vector<NodeId>> readers_;
   std::vector<NodeId> named_;
-  std::vector<Step> steps_;
+  std::vector<LegalStep> steps_;
 };
 
 }  // namespace
 
-std::vector<Step> legal_steps(const Applied& applied) { return Candidates(applied).legal(); }
+std::vector<LegalStep> legal_steps(const Applied& applied) { return Candidates(applied).legal(); }
+
+std::string text_of(const LegalStep& legal) {
+  const bool exact = legal.exactness == Exactness::exact;
+  return text_of(legal.step) + ": legal; " + (exact ? "exact" : "reassociates");
+}
 
 std::string explain(const Applied& applied, const Step& step) {
   try {
-    const Applied after = apply(Applied{applied.graph, applied.handles, Exactness::exact}, step);
-    const bool exact = after.exactness == Exactness::exact;
-    return text_of(step) + ": legal; " + (exact ? "exact" : "reassociates");
+    return text_of(LegalStep{step, exactness_of(applied, step)});
   } catch (const UserError& error) {
     return "not legal: " + error.message();
   }

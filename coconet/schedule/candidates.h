@@ -8,6 +8,13 @@
 
 namespace coconet {
 
+// A step that applies, and what it makes of the results.
+struct LegalStep {
+  Step step;
+  Exactness exactness = Exactness::exact;
+};
+std::string text_of(const LegalStep& legal);  // "rs, ag = split(total): legal; exact"
+
 // Legal next steps, with names for their results, in a fixed order.
 // All of: split (each kind and slice), distribute of what is read (each slice, each
 // axis alone and all together), as_slice, as_rooted, dead.
@@ -16,7 +23,7 @@ namespace coconet {
 // fuse of two operations of which one reads the other, of bodies with their collectives, and of as
 // many computations in a row as fit one kernel; overlap of chains of two to four groups or
 // operations, with communication among them.
-std::vector<Step> legal_steps(const Applied& applied);
+std::vector<LegalStep> legal_steps(const Applied& applied);
 
 // One line: that the step is legal, its label and what it returns; or why it is not.
 std::string explain(const Applied& applied, const Step& step);

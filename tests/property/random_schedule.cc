@@ -221,14 +221,14 @@ std::optional<Stepped> named_reorder(const Applied& before, Step step, int numbe
 
 std::optional<Stepped> random_step(Random& random, const Applied& before, int number) {
   if (random.chance(8)) {
-    std::vector<Step> legal;
+    std::vector<LegalStep> legal;
     try {
       legal = legal_steps(before);
     } catch (const std::exception&) {
       return Stepped{{kCandidates, {}, {}, {}}, std::nullopt};
     }
     if (legal.empty()) return std::nullopt;
-    Step step = random.pick(legal);
+    Step step = random.pick(legal).step;
     return stepped(before, step);
   }
   Proposer proposer(random, before);

@@ -94,11 +94,11 @@ void walk(const std::string& text, const std::vector<Sizes>& sizes, int axes, in
     Applied applied = unscheduled;
     std::string trail = "seed " + std::to_string(seed);
     for (std::size_t k = 0; k < most; ++k) {
-      const std::vector<Step> steps = legal_steps(applied);
+      const std::vector<LegalStep> steps = legal_steps(applied);
       if (steps.empty()) break;
       // Any verb alike: of some there are many more.
       std::map<std::string, std::vector<Step>> by_verb;
-      for (const Step& step : steps) by_verb[step.verb].push_back(step);
+      for (const auto& [step, exactness] : steps) by_verb[step.verb].push_back(step);
       const auto& [verb, some] = *std::next(by_verb.begin(), below(by_verb.size()));
       const Step& step = some[below(some.size())];
       trail += "\n  " + text_of(step);

@@ -126,7 +126,9 @@ TEST(CliExplain, LegalStepsAndWhyOneIsNot) {
   const ToolResult legal = run_tool(file);
   EXPECT_EQ(legal.exit_code, 0);
   EXPECT_THAT(legal.out, AllOf(HasSubstr("rs, ag = split(total): legal; exact"),
-                               HasSubstr("overlap(layer, total): legal")));
+                               HasSubstr("overlap(layer, total): legal"),
+                               HasSubstr("`layer` cannot be fused: `layer` is a matmul"),
+                               HasSubstr("`drop`, `out` cannot be moved: no all_gather")));
   const ToolResult later = run_tool(file + "--schedule fused --after 1");
   EXPECT_THAT(later.out,
               AllOf(HasSubstr("reorder(ag, [drop, out]): legal"), Not(HasSubstr("split(total)"))));
