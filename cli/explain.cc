@@ -71,8 +71,9 @@ int explain_file(const ExplainArguments& arguments, Context& context) {
 
 void add_explain(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand(
-      "explain", "why a step applies or not; without --step, legal ones worth a try, and what keeps "
-                 "the operations that none of them fuses or moves");
+      "explain",
+      "why a step applies or not; without --step, legal ones worth a try, and what keeps "
+      "the operations that none of them fuses or moves");
   auto arguments = std::make_shared<ExplainArguments>();
   add_file_options(*command, arguments->file);
   add_name_option(*command, "--schedule", arguments->file.schedule,
