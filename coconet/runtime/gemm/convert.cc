@@ -6,6 +6,7 @@
 #include "coconet/kernel/float16.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -56,7 +57,11 @@ __attribute__((target("avx,f16c"))) std::int64_t narrow_blocks(const float* in, 
   return i;
 }
 
-bool has_blocks() { return __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c"); }
+// __builtin_cpu_supports knows no "f16c" before clang 18.
+bool has_blocks() {
+  unsigned a, b, c, d;
+  return __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+}
 #else
 std::int64_t widen_blocks(const f16*, std::int64_t, float*) { return 0; }
 std::int64_t narrow_blocks(const float*, std::int64_t, f16*) { return 0; }
