@@ -84,8 +84,9 @@ struct Call {
   void* const* address = nullptr;
 
   // progress[q]: the counter of rank q. Counts all entries and ticks of all calls; this call's tick
-  // s is reached when *progress[q] >= base + s. Every rank has entered before any rank runs, so a
-  // wait for tick 0 is never needed.
+  // s is reached when *progress[q] >= base + s. Counters are never set back. The runtime lets no
+  // module run before all ranks have entered and compared their entries, so a wait for tick 0
+  // never has to wait.
   Counter* const* progress = nullptr;
   std::uint64_t base = 0;
 

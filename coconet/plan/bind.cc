@@ -94,13 +94,15 @@ void number_ticks(BoundPlan& bound) {
   for (int l = 0; l < static_cast<int>(plan.launches.size());) {
     const int group = plan.launches[l].overlap;
     if (group < 0) {
-      bound.turns.push_back({LaunchId{l}, 0, ++bound.ticks});
-      ++l;
+      bound.first.push_back(++bound.ticks);
+      bound.turns.push_back({LaunchId{l++}, 0, bound.ticks});
       continue;
     }
-    Chunking& chunking = bound.overlaps[group];
-    chunking.base = bound.ticks;
+    const Chunking& chunking = bound.overlaps[group];
     for (int m = 0; m < chunking.launches; ++m) {
+      const int lag = plan.launches[l + m].lag;
+      bound.first.push_back(bound.ticks + static_cast<std::int64_t>(lag) * chunking.launches + m +
+                            1);
       for (int c = 0; c < chunking.chunks; ++c) {
         bound.turns.push_back({LaunchId{l + m}, c, bound.tick(LaunchId{l + m}, c)});
       }
@@ -125,16 +127,9 @@ int BoundPlan::chunks_of(LaunchId launch) const {
 }
 
 std::int64_t BoundPlan::tick(LaunchId launch, int chunk) const {
-  const Launch& work = plan->launch(launch);
-  if (work.overlap >= 0) {
-    const Chunking& group = overlaps[work.overlap];
-    const int m = launch.index - plan->overlaps[work.overlap].first.index;
-    return group.base + static_cast<std::int64_t>(chunk + work.lag) * group.launches + m + 1;
-  }
-  const auto turn =
-      std::find_if(turns.begin(), turns.end(), [&](const Turn& t) { return t.launch == launch; });
-  check(turn != turns.end(), "every launch has its tick");
-  return turn->tick;
+  const int group = plan->launch(launch).overlap;
+  const std::int64_t a_beat = group < 0 ? 0 : overlaps[group].launches;
+  return first.at(launch.index) + chunk * a_beat;
 }
 
 std::vector<int> receivers(const BoundPlan& bound, const Shift& shift, int rank) {

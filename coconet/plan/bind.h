@@ -2,9 +2,9 @@
 // runs.
 //
 // Ticks. Launches stand in one order. One outside an overlapped group takes one tick. A group of M
-// launches with C chunks and a greatest lag L takes M * (C + L) ticks after tick `base`: its m-th
-// launch does chunk c at tick base + (c + lag) * M + m + 1. Ticks without work exist and count: a
-// rank passes them.
+// launches with C chunks and a greatest lag L takes M * (C + L) ticks after those before: its m-th
+// launch does chunk c at the ((c + lag) * M + m + 1)-th of them. Ticks without work exist and
+// count: a rank passes them.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,6 @@ struct Chunking {
   std::int64_t rows = 1;
   int launches = 0;
   int greatest_lag = 0;
-  std::int64_t base = 0;
 };
 
 struct BoundPlan {
@@ -47,6 +46,7 @@ struct BoundPlan {
   std::vector<Chunking> overlaps;
   std::vector<std::int64_t> knobs;  // by OverlapGroup::knob: the number of chunks
   std::vector<Turn> turns;          // of every rank, by tick
+  std::vector<std::int64_t> first;  // by launch: the tick of its chunk 0
   std::int64_t ticks = 0;           // the last tick
 
   Piece piece(const TensorType& type, int rank) const;

@@ -9,10 +9,11 @@ namespace coconet::plan {
 // share a slot.
 void derive_memory(Plan& plan);
 
-// Sets the lag of the launches of overlapped groups, every launch's waits, and the exit waits.
-// Requires: derive_memory. For each pair of accesses to the same memory by different ranks, one of
-// them a write, the later waits for the earlier, unless both touch only the piece of the rank that
-// acts, under the same slices.
+// Sets the lag of the launches of overlapped groups, every launch's waits, the exit waits, and
+// which launches signal. Requires: derive_memory. For each pair of accesses to the same memory by
+// different ranks, one of them a write, the later waits for the earlier, unless both touch only the
+// piece of the rank that acts, under the same slices. Who reaches others waits for their entry at
+// least; who is reached returns when they have done so for the last time.
 void derive_waits(Plan& plan);
 
 }  // namespace coconet::plan

@@ -155,7 +155,8 @@ using Work = std::variant<Kernel, MatmulLaunch, Conv2dLaunch, ReduceLaunch, Move
 
 // --- Order ---
 // A rank that performs the waiting launch first waits until the other ranks of `axes` have done
-// `on`: all of it, or, inside one overlapped group, the same chunk of it (`same_chunk`).
+// `on`: all of it, or, inside one overlapped group, the same chunk of it (`same_chunk`); or, where
+// `on` is no launch, until they have entered the call (tick 0).
 struct Wait {
   LaunchId on;
   AxisList axes;
@@ -171,6 +172,7 @@ struct Launch {
   int overlap = -1;         // index in Plan::overlaps, or -1
   int lag = 0;              // inside an overlapped group: chunk c runs at beat c + lag
   std::vector<Wait> waits;  // derived
+  bool signals = false;     // derived: some wait is on it; it publishes each turn that is done
 };
 
 // Launches first..last (adjacent) run chunk by chunk: at beat t, each in order performs chunk t -

@@ -74,7 +74,8 @@ class Printer {
     for (const Wait& wait : waits) {
       out += out.empty() ? " waits for " : ", ";
       out += wait.same_chunk ? "this chunk of " : "";
-      out += std::to_string(wait.on.index) + "@" + axes_text(mesh_, wait.axes);
+      out += wait.on.valid() ? std::to_string(wait.on.index) : "entry";
+      out += "@" + axes_text(mesh_, wait.axes);
     }
     return out;
   }

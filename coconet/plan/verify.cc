@@ -35,6 +35,9 @@ class Verifier {
           launch().work);
     }
     verify_waits(plan_.exit_waits);
+    for (const Wait& wait : plan_.exit_waits) {
+      expect(wait.on.valid(), "the exit waits for launches");
+    }
     for (const PlanOutput& output : plan_.outputs) {
       expect(in_range(output.buffer), "output " + output.name + " has a buffer");
       expect(written_[output.buffer.index], "output " + output.name + " is written");
@@ -72,25 +75,47 @@ class Verifier {
   }
 
   void ids_exist() const {
-    expect(launch().overlap < static_cast<int>(plan_.overlaps.size()), "the group exists");
+    const int group = launch().overlap;
+    expect(group < static_cast<int>(plan_.overlaps.size()), "the group exists");
+    if (group >= 0) {
+      const OverlapGroup& of = plan_.overlaps[group];
+      expect(of.first.index <= now_ && now_ <= of.last.index, "a launch stands in its group");
+    }
     if (const Kernel* kernel = std::get_if<Kernel>(&launch().work)) {
       const int count = static_cast<int>(kernel->statements.size());
+      for (const Statement& s : kernel->statements) {
+        const Load* load = std::get_if<Load>(&s.action);
+        expect(!load || in_range(load->buffer), "a buffer exists");
+      }
       for (const Store& store : kernel->stores) {
+        expect(in_range(store.buffer), "a buffer exists");
         expect(store.value.valid() && store.value.index < count, "a stored value exists");
       }
     }
     for (const Access& access : accesses_of(plan_, launch())) {
       expect(in_range(access.buffer), "a buffer exists");
-      for (int axis : access.reach) {
-        expect(axis >= 0 && axis < plan_.graph.mesh().size(), "an axis exists");
-      }
+      axes_exist(access.reach);
+    }
+  }
+
+  void axes_exist(const AxisList& axes) const {
+    for (int axis : axes) {
+      expect(axis >= 0 && axis < plan_.graph.mesh().size(), "an axis exists");
     }
   }
 
   void verify_waits(const std::vector<Wait>& waits) const {
     for (const Wait& wait : waits) {
-      expect(wait.on.valid() && wait.on.index < now_, "a wait is on an earlier launch");
       expect(!wait.axes.empty(), "a wait has axes");
+      axes_exist(wait.axes);
+      if (!wait.on.valid()) {
+        expect(!wait.same_chunk, "the entry has no chunks");
+        continue;
+      }
+      expect(wait.on.index < now_, "a wait is on an earlier launch");
+      expect(plan_.launch(wait.on).signals, "launch " + std::to_string(wait.on.index) + " (" +
+                                                plan_.launch(wait.on).name +
+                                                "), which is waited for, signals");
       const int group = now_ < launches() ? launch().overlap : -1;
       const bool inside = group >= 0 && plan_.launch(wait.on).overlap == group;
       expect(wait.same_chunk == inside, "chunks wait for chunks of their own group");

@@ -1,7 +1,9 @@
 // What must hold of every plan.
 #pragma once
 
-#include "coconet/plan/bind.h"
+#include <vector>
+
+#include "coconet/plan/calls.h"
 #include "coconet/plan/plan.h"
 
 namespace coconet::plan {
@@ -11,7 +13,8 @@ namespace coconet::plan {
 //    along the run; a per-peer value feeds per-peer values and one fold only.
 // 3. A store's value has its buffer's dtype.
 // 4. What is read is an input, or an earlier launch or chunk writes it; every output is written.
-// 5. A launch waits for earlier launches only, chunk by chunk only inside its group.
+// 5. A launch waits for the entry or for earlier launches, chunk by chunk only inside its group;
+//    the exit for launches. What is waited for signals.
 // 6. A kernel reads a buffer that it writes only at the very element or run that it writes; the
 //    other launches never.
 // 7. Buffers of one slot have disjoint lifetimes, and a peer's accesses make a buffer symmetric.
@@ -21,9 +24,16 @@ void verify(const Plan& plan);
 // The next two go element by element, from type/piece.h, through a plan with sizes: for small ones.
 // InternalError that names rank, launch, chunk and element. Requires: verify(*bound.plan).
 
-// Of any two accesses of different ranks to one element, one of them a write, one happens before
-// the other: by each rank's order and by waits, which point backwards in it (no deadlock). Nobody
-// touches the memory of a rank that has returned.
+// Over calls in a row (calls.h), each rank as far ahead of the others as its waits let it:
+// 1. Of any two accesses of different ranks to one element, one of them a write, one happens before
+//    the other: by each rank's order and by waits.
+// 2. A rank's memory is its caller's before it enters and after it returns: nobody else touches it.
+//    So what the next call puts there is in no one's way, of whatever sizes it is.
+// 3. What satisfies a wait is of the same call, and counters never fall: no signal is taken for
+//    another, or is gone before a peer has seen it.
+// 4. Every rank comes to the end: no deadlock, inside a call or between two.
+void verify_order(const std::vector<BoundCall>& calls);
+// Of two calls of these sizes.
 void verify_order(const BoundPlan& bound);
 
 // 1. What is read was written, as the buffer that it is read as.
@@ -34,7 +44,8 @@ void verify_order(const BoundPlan& bound);
 // 5. In the end every element of the outputs and of updated storage has been written.
 void verify_contributions(const BoundPlan& bound);
 
-// All of the above, the last two for some meshes, sizes and numbers of chunks. Gives how many.
+// All of the above, the last two for some meshes, sizes and numbers of chunks; the calls in a row
+// are of different ones. Gives how many.
 int verify_small(const Plan& plan);
 
 }  // namespace coconet::plan

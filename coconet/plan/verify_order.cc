@@ -1,6 +1,7 @@
-// Vector clocks: a rank knows how many turns each rank has done, by its own order and by its waits.
+// Vector clocks: a rank knows how many steps each rank has done, by its own order and by its waits.
+// A wait tells no more than the first signal that satisfies it. Signals only grow, so whatever the
+// ranks' order, they come equally far: one order shows every race and every deadlock.
 #include <algorithm>
-#include <map>
 
 #include "coconet/plan/verify.h"
 #include "coconet/plan/visit.h"
@@ -8,100 +9,170 @@
 namespace coconet::plan {
 namespace {
 
-using Clock = std::vector<int>;  // by rank: turns known to be done
+using Clock = std::vector<int>;  // by rank: steps known to be done
 
 struct Event {
   int rank = -1;
-  int turn = -1;  // index in BoundPlan::turns
+  int step = -1;
 };
 
 struct Cell {
   Event write;
   std::vector<Event> reads;  // since the write; the last of each rank
+  BufferId buffer;           // as which it was touched last
+};
+
+struct Signal {
+  std::int64_t progress = 0;
+  int step = 0;
+  Clock known;
+};
+
+struct RankState {
+  int step = 0;  // the next
+  Clock known;
+  std::vector<Signal> signals;  // ascending
 };
 
 class OrderVerifier {
  public:
-  explicit OrderVerifier(const BoundPlan& bound)
-      : bound_(bound),
-        plan_(*bound.plan),
-        ranks_(bound.mesh.ranks()),
+  explicit OrderVerifier(const std::vector<BoundCall>& calls)
+      : steps_(calls),
+        plan_(*calls[0].bound.plan),
+        mesh_(calls[0].bound.mesh),
+        ranks_(mesh_.ranks(), RankState{0, Clock(mesh_.ranks(), 0), {}}),
+        pieces_(calls.size()),
         cells_(plan_.buffers.size()) {
-    for (int t = 0; t < static_cast<int>(bound.turns.size()); ++t) {
-      turn_at_[{bound.turns[t].launch, bound.turns[t].chunk}] = t;
-    }
     for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
-      pieces_.push_back(pieces_of(bound, BufferId{b}));
       std::vector<std::vector<Cell>>& slot = cells_.at(plan_.buffers[b].slot);
-      slot.resize(ranks_);
-      for (int rank = 0; rank < ranks_; ++rank) {
-        const std::size_t count = pieces_[b][rank].count();
-        if (slot[rank].size() < count) slot[rank].resize(count);
+      slot.resize(ranks_.size());
+      for (std::size_t call = 0; call < calls.size(); ++call) {
+        pieces_[call].push_back(pieces_of(calls[call].bound, BufferId{b}));
+        for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+          const std::size_t count = pieces_[call][b][rank].count();
+          if (slot[rank].size() < count) slot[rank].resize(count);
+        }
       }
     }
   }
 
   void run() {
-    std::vector<Clock> clocks(ranks_, Clock(ranks_, 0));
-    for (int t = 0; t < static_cast<int>(bound_.turns.size()); ++t) {
-      done_.emplace_back();
-      for (int rank = 0; rank < ranks_; ++rank) {
-        const Turn& turn = bound_.turns[t];
-        join_waits(plan_.launch(turn.launch).waits, turn.chunk, t, rank, clocks[rank]);
-        clock_ = &clocks[rank];
-        now_ = {rank, t};
-        perform(turn, rank);
-        clocks[rank][rank] = t + 1;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int rank = 0; rank < rank_count(); ++rank) {
+        if (at_end(rank) || blocked(rank)) continue;
+        act(rank);
+        moved = true;
       }
-      for (int rank = 0; rank < ranks_; ++rank) done_[t].push_back(clocks[rank]);
     }
-    const int end = static_cast<int>(bound_.turns.size());
-    for (int rank = 0; rank < ranks_; ++rank) {
-      join_waits(plan_.exit_waits, 0, end, rank, clocks[rank]);
-      verify_exit(rank, clocks[rank]);
+    std::string waiting;
+    for (int rank = 0; rank < rank_count(); ++rank) {
+      if (at_end(rank)) continue;
+      waiting +=
+          (waiting.empty() ? "" : "; ") + steps_.text_of(ranks_[rank].step, rank, *blocked(rank));
     }
+    if (!waiting.empty()) throw InternalError("a deadlock: " + waiting);
   }
 
  private:
-  void join_waits(const std::vector<Wait>& waits, int chunk, int turn, int rank, Clock& clock) {
-    for (const Wait& wait : waits) {
-      const int on = wait.same_chunk ? chunk : bound_.chunks_of(wait.on) - 1;
-      const int before = turn_at_.at({wait.on, on});
-      if (before >= turn) {
-        throw InternalError(text_of(Event{rank, turn}) + " waits for " +
-                            text_of(Event{rank, before}) +
-                            ", which does not come before: a deadlock");
-      }
-      for (int peer : bound_.mesh.group(rank, wait.axes)) {
-        if (peer == rank) continue;
-        for (int r = 0; r < ranks_; ++r) clock[r] = std::max(clock[r], done_[before][peer][r]);
-      }
-    }
+  int rank_count() const { return static_cast<int>(ranks_.size()); }
+  bool at_end(int rank) const { return ranks_[rank].step == steps_.count(); }
+  std::string text_of(const Event& event) const { return steps_.text_of(event.step, event.rank); }
+  bool is_turn(int step) const { return !steps_.enters(step) && !steps_.returns(step); }
+  const Piece& piece(BufferId buffer, int owner) const {
+    return pieces_[steps_.call_of(now_.step)][buffer.index][owner];
   }
 
-  std::string text_of(const Event& event) const {
-    return plan::text_of(plan_, bound_.turns[event.turn], event.rank);
+  static std::vector<Signal>::const_iterator first_signal(const std::vector<Signal>& signals,
+                                                          std::int64_t progress) {
+    return std::lower_bound(signals.begin(), signals.end(), progress,
+                            [](const Signal& s, std::int64_t p) { return s.progress < p; });
+  }
+
+  std::optional<Steps::Need> blocked(int rank) const {
+    for (const Steps::Need& need : steps_.needs(ranks_[rank].step, rank)) {
+      const std::vector<Signal>& signals = ranks_[need.rank].signals;
+      if (first_signal(signals, need.progress) == signals.end()) return need;
+    }
+    return std::nullopt;
+  }
+
+  // Requires: not blocked.
+  void act(int rank) {
+    RankState& state = ranks_[rank];
+    for (const Steps::Need& need : steps_.needs(state.step, rank)) {
+      const Signal& signal = *first_signal(ranks_[need.rank].signals, need.progress);
+      if (steps_.call_of(signal.step) != steps_.call_of(state.step)) {
+        throw InternalError(steps_.text_of(state.step, rank, need) +
+                            ", which a signal of another "
+                            "call satisfies: that of " +
+                            steps_.text_of(signal.step, need.rank));
+      }
+      for (int r = 0; r < rank_count(); ++r) {
+        state.known[r] = std::max(state.known[r], signal.known[r]);
+      }
+    }
+    now_ = {rank, state.step};
+    if (is_turn(state.step)) {
+      perform(steps_.bound(state.step), steps_.turn(state.step), rank);
+    } else {
+      take_memory();
+    }
+    state.known[rank] = ++state.step;
+    if (const auto progress = steps_.signal(now_.step)) publish(*progress);
+  }
+
+  void publish(std::int64_t progress) {
+    RankState& state = ranks_[now_.rank];
+    if (!state.signals.empty() && state.signals.back().progress > progress) {
+      const Signal& last = state.signals.back();
+      throw InternalError(text_of(now_) + " sets its progress back to " + std::to_string(progress) +
+                          " from the " + std::to_string(last.progress) + " of " +
+                          text_of({now_.rank, last.step}) +
+                          ", which a rank that waits for it may not have seen");
+    }
+    state.signals.push_back({progress, now_.step, state.known});
   }
 
   bool before_now(const Event& event) const {
-    return event.rank < 0 || event.rank == now_.rank || (*clock_)[event.rank] > event.turn;
+    return event.rank < 0 || event.rank == now_.rank ||
+           ranks_[now_.rank].known[event.rank] > event.step;
   }
 
   void need_order(const Event& earlier, BufferId buffer, int owner, std::int64_t index) const {
     if (before_now(earlier)) return;
-    throw InternalError("no wait orders " + text_of(earlier) + " and " + text_of(now_) +
-                        ", which touch element " + std::to_string(index) + " of buffer " +
-                        plan_.buffer(buffer).name + " of rank " + std::to_string(owner));
+    const std::string place = " element " + std::to_string(index) + " of buffer " +
+                              plan_.buffer(buffer).name + " of rank " + std::to_string(owner);
+    if (is_turn(earlier.step) && is_turn(now_.step)) {
+      throw InternalError("no wait orders " + text_of(earlier) + " and " + text_of(now_) +
+                          ", which touch" + place);
+    }
+    // One of them is its owner's caller.
+    const Event& caller = is_turn(earlier.step) ? now_ : earlier;
+    const Event& other = is_turn(earlier.step) ? earlier : now_;
+    const int call = steps_.call_of(other.step), of_caller = steps_.call_of(caller.step);
+    const bool enters = call > of_caller || (call == of_caller && steps_.enters(caller.step));
+    throw InternalError("rank " + std::to_string(owner) +
+                        (enters ? " may not have entered when " : " may return while ") +
+                        text_of(other) + (enters ? " touches" : " still touches") + place);
   }
 
-  Cell& cell(BufferId buffer, int owner, std::int64_t index) {
-    return cells_[plan_.buffer(buffer).slot][owner][index];
+  // The caller's memory now: as a write to all of it.
+  void take_memory() {
+    for (std::vector<std::vector<Cell>>& slot : cells_) {
+      if (slot.empty()) continue;
+      std::vector<Cell>& own = slot[now_.rank];
+      for (std::size_t index = 0; index < own.size(); ++index) {
+        write(own[index], own[index].buffer, now_.rank, static_cast<std::int64_t>(index));
+      }
+    }
   }
 
   void read(BufferId buffer, int owner, std::int64_t index) {
-    if (index < 0 || index >= pieces_[buffer.index][owner].count()) return;
-    Cell& at = cell(buffer, owner, index);
+    if (index < 0 || index >= piece(buffer, owner).count()) return;
+    Cell& at = cells_[plan_.buffer(buffer).slot][owner][index];
     need_order(at.write, buffer, owner, index);
+    at.buffer = buffer;
     for (Event& other : at.reads) {
       if (other.rank != now_.rank) continue;
       other = now_;
@@ -110,43 +181,48 @@ class OrderVerifier {
     at.reads.push_back(now_);
   }
 
-  void write(BufferId buffer, int owner, std::int64_t index) {
-    if (index < 0 || index >= pieces_[buffer.index][owner].count()) return;
-    Cell& at = cell(buffer, owner, index);
+  void write(Cell& at, BufferId buffer, int owner, std::int64_t index) {
     need_order(at.write, buffer, owner, index);
     for (const Event& other : at.reads) need_order(other, buffer, owner, index);
-    at = {now_, {}};
+    at.write = now_;
+    at.reads.clear();
+    at.buffer = buffer;
   }
 
-  void perform(const Turn& turn, int rank) {
-    for (const auto& [buffer, index] : tensor_reads(bound_, turn, rank)) read(buffer, rank, index);
+  void write(BufferId buffer, int owner, std::int64_t index) {
+    if (index < 0 || index >= piece(buffer, owner).count()) return;
+    write(cells_[plan_.buffer(buffer).slot][owner][index], buffer, owner, index);
+  }
+
+  void perform(const BoundPlan& bound, const Turn& turn, int rank) {
+    for (const auto& [buffer, index] : tensor_reads(bound, turn, rank)) read(buffer, rank, index);
     std::visit(Overloaded{
-                   [&](const Kernel& kernel) { perform_kernel(kernel, turn, rank); },
-                   [&](const MatmulLaunch& matmul) { write_turn(matmul.out, turn, rank); },
-                   [&](const Conv2dLaunch& conv) { write_turn(conv.out, turn, rank); },
-                   [&](const MoveLaunch& move) { write_turn(move.out, turn, rank); },
-                   [&](const ReduceLaunch& reduce) { write_turn(reduce.out, turn, rank); },
+                   [&](const Kernel& kernel) { perform_kernel(bound, kernel, turn, rank); },
+                   [&](const MatmulLaunch& matmul) { write_turn(bound, matmul.out, turn, rank); },
+                   [&](const Conv2dLaunch& conv) { write_turn(bound, conv.out, turn, rank); },
+                   [&](const MoveLaunch& move) { write_turn(bound, move.out, turn, rank); },
+                   [&](const ReduceLaunch& reduce) { write_turn(bound, reduce.out, turn, rank); },
                },
                plan_.launch(turn.launch).work);
   }
 
   void read_all(BufferId buffer, int rank) {
-    const std::int64_t count = pieces_[buffer.index][rank].count();
+    const std::int64_t count = piece(buffer, rank).count();
     for (std::int64_t i = 0; i < count; ++i) read(buffer, rank, i);
   }
 
-  void write_turn(BufferId buffer, const Turn& turn, int rank) {
-    for (std::int64_t i : held_in_turn(bound_, pieces_[buffer.index][rank], turn)) {
+  void write_turn(const BoundPlan& bound, BufferId buffer, const Turn& turn, int rank) {
+    for (std::int64_t i : held_in_turn(bound, piece(buffer, rank), turn)) {
       write(buffer, rank, i);
     }
   }
 
   std::int64_t place(BufferId buffer, int owner, Level level, const Coordinates& at) const {
-    return level == Level::call ? 0 : held_at(pieces_[buffer.index][owner], at);
+    return level == Level::call ? 0 : held_at(piece(buffer, owner), at);
   }
 
-  void perform_kernel(const Kernel& kernel, const Turn& turn, int rank) {
-    const Visit visit = visit_of(bound_, kernel, turn, rank);
+  void perform_kernel(const BoundPlan& bound, const Kernel& kernel, const Turn& turn, int rank) {
+    const Visit visit = visit_of(bound, kernel, turn, rank);
     AxisList fold;
     for (const Statement& s : kernel.statements) {
       if (const auto* peers = std::get_if<FoldPeers>(&s.action)) fold = peers->axes;
@@ -165,7 +241,7 @@ class OrderVerifier {
     for (const Store& store : kernel.stores) {
       const Level level = kernel.statements[store.value.index].level;
       const TensorType& type = plan_.buffer(store.buffer).type;
-      for (int owner : written_by(bound_, store, rank)) {
+      for (int owner : written_by(bound, store, rank)) {
         for_each_place(visit, kernel, level, type, [&](const Coordinates& at) {
           write(store.buffer, owner, place(store.buffer, owner, level, at));
         });
@@ -174,40 +250,22 @@ class OrderVerifier {
   }
 
   std::vector<int> owners(int rank, bool peers, const AxisList& axes) const {
-    return peers ? bound_.mesh.group(rank, axes) : std::vector<int>{rank};
+    return peers ? mesh_.group(rank, axes) : std::vector<int>{rank};
   }
 
-  void verify_exit(int rank, const Clock& clock) {
-    clock_ = &clock;
-    for (std::size_t slot = 0; slot < cells_.size(); ++slot) {
-      if (cells_[slot].empty()) continue;
-      const std::vector<Cell>& held = cells_[slot][rank];
-      for (std::size_t index = 0; index < held.size(); ++index) {
-        std::vector<Event> events = held[index].reads;
-        if (held[index].write.rank >= 0) events.push_back(held[index].write);
-        for (const Event& event : events) {
-          if (event.rank == rank || clock[event.rank] > event.turn) continue;
-          throw InternalError("rank " + std::to_string(rank) + " may return while " +
-                              text_of(event) + " still touches element " + std::to_string(index) +
-                              " of its memory in slot " + std::to_string(slot));
-        }
-      }
-    }
-  }
-
-  const BoundPlan& bound_;
+  const Steps steps_;
   const Plan& plan_;
-  int ranks_;
-  std::map<std::pair<LaunchId, int>, int> turn_at_;
-  std::vector<std::vector<Piece>> pieces_;  // [buffer][rank]
-  std::vector<std::vector<Clock>> done_;    // [turn][rank]: what is known when it is done
-  std::vector<std::vector<std::vector<Cell>>> cells_;  // [slot][owner][element]
-  const Clock* clock_ = nullptr;
+  const MeshSizes& mesh_;
+  std::vector<RankState> ranks_;
+  std::vector<std::vector<std::vector<Piece>>> pieces_;  // [call][buffer][rank]
+  std::vector<std::vector<std::vector<Cell>>> cells_;    // [slot][owner][element]
   Event now_;
 };
 
 }  // namespace
 
-void verify_order(const BoundPlan& bound) { OrderVerifier(bound).run(); }
+void verify_order(const std::vector<BoundCall>& calls) { OrderVerifier(calls).run(); }
+
+void verify_order(const BoundPlan& bound) { verify_order(in_a_row({bound, bound})); }
 
 }  // namespace coconet::plan

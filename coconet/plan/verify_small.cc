@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "coconet/graph/check_sizes.h"
@@ -97,6 +98,17 @@ Sizes allowed_sizes(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh)
   return out;
 }
 
+// With each overlapped group in `chunks`; nothing if the program allows no such sizes.
+std::optional<BoundPlan> allowed(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
+                                 std::int64_t chunks) {
+  try {
+    return bind(plan, allowed_sizes(plan, sizes, mesh), mesh,
+                std::vector<std::int64_t>(plan.overlaps.size(), chunks));
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 int verify_small(const Plan& plan) {
@@ -114,15 +126,12 @@ int verify_small(const Plan& plan) {
     for (const Sizes& some : sizes) {
       for (std::int64_t chunks :
            plan.overlaps.empty() ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, 3}) {
-        try {
-          const BoundPlan bound = bind(plan, allowed_sizes(plan, some, mesh), mesh,
-                                       std::vector<std::int64_t>(plan.overlaps.size(), chunks));
-          verify_order(bound);
-          verify_contributions(bound);
-          ++cases;
-        } catch (const UserError&) {
-          // Sizes or meshes that the program does not allow.
-        }
+        const std::optional<BoundPlan> bound = allowed(plan, some, mesh, chunks);
+        if (!bound) continue;
+        const std::optional<BoundPlan> next = allowed(plan, sizes[0], mesh, 4 - chunks);
+        verify_order(in_a_row({*bound, next ? *next : *bound}));
+        verify_contributions(*bound);
+        ++cases;
       }
     }
   }

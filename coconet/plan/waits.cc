@@ -135,6 +135,34 @@ void add_wait(std::vector<Wait>& waits, const Wait& wait) {
   waits.push_back(wait);
 }
 
+// A launch that reaches peers waits for their entry, unless it or one before has waited for them:
+// until a rank has entered, its memory is its caller's.
+void await_entry(Launch& launch, const std::vector<Access>& accesses,
+                 std::vector<AxisList>& entered) {
+  const auto note = [&](const AxisList& axes) {
+    if (std::find(entered.begin(), entered.end(), axes) == entered.end()) entered.push_back(axes);
+  };
+  for (const Wait& wait : launch.waits) note(wait.axes);
+  for (const Access& access : accesses) {
+    const bool known = std::any_of(entered.begin(), entered.end(), [&](const AxisList& axes) {
+      return united(axes, access.reach) == axes;
+    });
+    if (access.reach.empty() || known) continue;
+    add_wait(launch.waits, {{}, access.reach, false});
+    note(access.reach);
+  }
+}
+
+void derive_signals(Plan& plan) {
+  const auto derive = [&](const std::vector<Wait>& waits) {
+    for (const Wait& wait : waits) {
+      if (wait.on.valid()) plan.launches.at(wait.on.index).signals = true;
+    }
+  };
+  for (const Launch& launch : plan.launches) derive(launch.waits);
+  derive(plan.exit_waits);
+}
+
 bool in_group(const Plan& plan, LaunchId launch, int group) {
   return group >= 0 && plan.launch(launch).overlap == group;
 }
@@ -145,7 +173,8 @@ void derive_waits(Plan& plan) {
   std::size_t slots = 0;
   for (const Buffer& buffer : plan.buffers) slots = std::max<std::size_t>(slots, buffer.slot + 1);
   std::vector<History> histories(slots);
-  int place = 0;  // of an access
+  int place = 0;                  // of an access
+  std::vector<AxisList> entered;  // the ranks along these axes are known to be in the call
   for (int l = 0; l < static_cast<int>(plan.launches.size()); ++l) {
     Launch& launch = plan.launches[l];
     const TensorType* space = space_of(launch);
@@ -159,11 +188,13 @@ void derive_waits(Plan& plan) {
       if (inside) launch.lag = std::max(launch.lag, plan.launch(found.on).lag + 1);
       add_wait(launch.waits, {found.on, found.axes, inside});
     }
+    await_entry(launch, accesses, entered);
     for (const Access& access : accesses) {
       note(histories[plan.buffer(access.buffer).slot], {access, space, place++, LaunchId{l}});
       if (!access.reach.empty()) add_wait(plan.exit_waits, {LaunchId{l}, access.reach, false});
     }
   }
+  derive_signals(plan);
 }
 
 }  // namespace coconet::plan

@@ -26,7 +26,7 @@ KernelTurn::KernelTurn(const Context& context, const plan::Turn& turn, int rank,
       bound_(context.bound),
       turn_(turn),
       rank_(rank),
-      actor_{rank, &turn},
+      actor_{rank, &turn, context.call},
       kernel_(kernel),
       visit_(plan::visit_of(bound_, kernel, turn, rank)),
       needed_(kernel.statements.size(), false),
@@ -53,7 +53,7 @@ bool KernelTurn::performs(const plan::Store& store) const {
   if (statement(store.value.index).level != Level::call) return !segments_.empty();
   if (turn_.chunk != bound_.chunks_of(turn_.launch) - 1) return false;
   if (store.all || store.to) return !visit_.away;
-  return context_.memory.piece(store.buffer, rank_).count() > 0;
+  return context_.piece(store.buffer, rank_).count() > 0;
 }
 
 void KernelTurn::find_needed() {
@@ -114,7 +114,7 @@ const ScalarValue& KernelTurn::value(plan::ValueId id, std::size_t i) const {
 }
 
 std::int64_t KernelTurn::place(Level level, std::size_t i, plan::BufferId buffer, int owner) const {
-  const Piece& piece = context_.memory.piece(buffer, owner);
+  const Piece& piece = context_.piece(buffer, owner);
   const TensorType& type = bound_.plan->buffer(buffer).type;
   switch (level) {
     case Level::call: return 0;
@@ -291,7 +291,7 @@ ScalarValue KernelTurn::fold_part(const plan::Statement& s, const plan::FoldBuff
 void KernelTurn::fold_buffer(int index, const plan::FoldBuffer& fold) {
   const plan::Statement& s = statement(index);
   if (s.level == Level::call) {
-    const std::int64_t count = context_.memory.piece(fold.buffer, rank_).count();
+    const std::int64_t count = context_.piece(fold.buffer, rank_).count();
     values_[index][0] = fold_part(s, fold, 0, count);
     return;
   }

@@ -1,5 +1,5 @@
 // The memory of all ranks: buffers of one slot share it, so that a lifetime that is too short
-// shows.
+// shows, and so do calls in a row, one after the other.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "coconet/interp/scalar.h"
 #include "coconet/interp/value.h"
-#include "coconet/plan/bind.h"
+#include "coconet/plan/calls.h"
 
 namespace coconet::simulate {
 
@@ -16,52 +16,67 @@ namespace coconet::simulate {
 struct Actor {
   int rank = 0;
   const plan::Turn* turn = nullptr;
+  int call = 0;  // of those in a row
 };
 
-// Every element knows which buffer it was last written as. Reading it as another buffer, or before
-// it was written, is an InternalError that names the actor, the buffer, the owner and the element.
-// So is writing an element that another rank or chunk of the same launch has written.
-// Unwritten memory is poisoned: signalling NaNs, for whoever reads past the check.
+// A rank's memory belongs to the call that the rank has entered, and to none once it has returned:
+// whoever touches it in another call is refused as below. Every element knows which buffer it was
+// last written as. Reading it as another buffer, or before it was written in the call, is an
+// InternalError that names the actor, the buffer, the owner and the element. So is writing an
+// element that another rank or chunk of the same launch has written. Unwritten memory is poisoned:
+// signalling NaNs, for whoever reads past the check.
 class Memory {
  public:
-  explicit Memory(const plan::BoundPlan& bound);
+  explicit Memory(const std::vector<plan::BoundCall>& calls);  // keeps a reference
 
   interp::ScalarValue read(const Actor& actor, plan::BufferId buffer, int owner,
                            std::int64_t index) const;
   void write(const Actor& actor, plan::BufferId buffer, int owner, std::int64_t index,
              const interp::ScalarValue& value);
 
-  const Piece& piece(plan::BufferId buffer, int owner) const {
-    return pieces_[buffer.index][owner];
+  const Piece& piece(int call, plan::BufferId buffer, int owner) const {
+    return pieces_[call][buffer.index][owner];
   }
+  // The owner has entered the call: its temporaries mean nothing any more.
+  void enter(int owner, int call);
   void put(plan::BufferId buffer, int owner, const interp::Bytes& bytes);
   // The owner's piece; every element must have been written as this buffer.
   interp::Bytes take(plan::BufferId buffer, int owner) const;
-  // The owner has returned from the call: its memory means nothing any more.
-  void leave(int owner);
+  // The owner has returned from the call.
+  void leave(int owner) { entered_[owner] = kNone; }
 
  private:
   struct Writer {
     plan::LaunchId launch;
-    int chunk = 0, rank = 0;
+    int chunk = 0, rank = 0, call = 0;
     friend bool operator==(const Writer&, const Writer&) = default;
   };
   struct Slot {
     interp::Bytes bytes;
-    std::vector<std::int32_t> written_as;  // by element, a buffer's index, or kUnwritten or kLeft
+    std::vector<std::int32_t> written_as;  // by element, a buffer's index, or kUnwritten
     std::vector<Writer> written_by;        // by element
   };
-  static constexpr std::int32_t kUnwritten = -1, kLeft = -2;
+  static constexpr std::int32_t kUnwritten = -1, kAway = -2;
+  static constexpr int kNone = -1;
 
-  const Slot& slot(plan::BufferId buffer, int owner) const;
-  void poison(int slot, int owner, std::int32_t mark);
+  const plan::Plan& plan() const { return *calls_[0].bound.plan; }
+  const Slot& slot(plan::BufferId buffer, int owner) const {
+    return slots_[plan().buffer(buffer).slot][owner];
+  }
+  void poison(int slot, int owner);
+  void make_slots(plan::BufferId buffer);
+  // The actor's call is the owner's, and the buffer has the element.
+  void expect_there(const Actor& actor, const char* verb, plan::BufferId buffer, int owner,
+                    std::int64_t index) const;
   [[noreturn]] void refuse(const Actor& actor, const char* verb, plan::BufferId buffer, int owner,
                            std::int64_t index, std::int32_t found) const;
 
-  const plan::BoundPlan& bound_;
-  std::vector<std::vector<Piece>> pieces_;  // [buffer][rank]
-  std::vector<std::vector<Slot>> slots_;    // [slot][rank]
-  std::vector<DTypeKind> kinds_;            // by slot, of its first buffer
+  const std::vector<plan::BoundCall>& calls_;
+  std::vector<std::vector<std::vector<Piece>>> pieces_;  // [call][buffer][rank]
+  std::vector<std::vector<Slot>> slots_;                 // [slot][rank]
+  std::vector<DTypeKind> kinds_;                         // by slot, of its first buffer
+  std::vector<bool> kept_;                               // by slot: an input's or a state's
+  std::vector<int> entered_;                             // by rank: the call, or kNone
 };
 
 // "rank 2 in launch 3 (ar), chunk 1".

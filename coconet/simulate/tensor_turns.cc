@@ -20,9 +20,9 @@ class ResultsTurn : public TurnWork {
  public:
   ResultsTurn(const Context& context, const plan::Turn& turn, int rank, plan::BufferId out)
       : context_(context),
-        actor_{rank, &turn},
+        actor_{rank, &turn, context.call},
         out_(out),
-        piece_(context.memory.piece(out, rank)),
+        piece_(context.piece(out, rank)),
         held_(plan::held_in_turn(context.bound, piece_, turn)) {}
 
   bool step() override {
@@ -41,9 +41,7 @@ class ResultsTurn : public TurnWork {
   ScalarValue read(plan::BufferId buffer, std::int64_t index) const {
     return context_.memory.read(actor_, buffer, actor_.rank, index);
   }
-  const Piece& piece(plan::BufferId buffer) const {
-    return context_.memory.piece(buffer, actor_.rank);
-  }
+  const Piece& piece(plan::BufferId buffer) const { return context_.piece(buffer, actor_.rank); }
   const plan::Buffer& buffer(plan::BufferId id) const { return context_.bound.plan->buffer(id); }
 
   const Context& context_;

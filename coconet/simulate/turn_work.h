@@ -14,6 +14,11 @@ struct Context {
   std::uint64_t seed = 0;
   std::uint64_t call_number = 0;
   Memory& memory;
+  int call = 0;  // of those in a row
+
+  const Piece& piece(plan::BufferId buffer, int owner) const {
+    return memory.piece(call, buffer, owner);
+  }
 };
 
 class TurnWork {

@@ -49,8 +49,8 @@ Case random_case(std::uint64_t seed);
 
 // 1. The program prints and parses back. 2. Each step leaves what the program gives: bit for bit,
 // or within a bound once a step reassociates. 3. Each graph has a plan, which verifies and,
-// performed by the executor under several schedulers and chunk counts, gives the interpreter's
-// bits. 4. So does `runner`, if there is one.
+// performed by the executor under several schedulers and chunk counts, some in several calls in a
+// row, gives the interpreter's bits. 4. So does `runner`, if there is one.
 Outcome run_case(const Case& given, const Runner& runner = nullptr);
 
 // The text of the program, the schedule, the sizes.

@@ -66,6 +66,8 @@ TEST(Progress, ManyCallsInARow) {
     for (int i = 0; i < 200; ++i) {
       const kernel::Call call = c.enter_call(5, 9);
       expect(call.call_number == static_cast<std::uint64_t>(i), "calls count from 0");
+      // As plan::in_a_row has it: an entry and two ticks a call.
+      expect(call.base == 1 + static_cast<std::uint64_t>(i) * 3, "counters go on counting");
       // Rank 1 alone has work; nobody waits for it, so the others run ahead to the next entry.
       if (c.rank() == 1) kernel::signal(call, 1);
       c.leave_call(2);

@@ -35,6 +35,28 @@ Planned planned(const Graph& graph, const Schedule& schedule, const Sizes& sizes
   return out;
 }
 
+std::vector<interp::Result> meanings(const Graph& graph, const interp::Setting& setting,
+                                     std::map<std::string, interp::Pieces> inputs, int count) {
+  std::vector<interp::Result> out;
+  interp::Setting now = setting;
+  for (; count > 0; --count, ++now.call_number) {
+    out.push_back(interp::run(graph, inputs, now));
+    for (const auto& [name, pieces] : out.back().storage) inputs[name] = pieces;
+  }
+  return out;
+}
+
+std::vector<simulate::CallGiven> calls_in_a_row(const interp::Setting& setting,
+                                                const std::map<std::string, interp::Pieces>& inputs,
+                                                int count) {
+  std::vector<simulate::CallGiven> out = {{setting, inputs}};
+  for (int call = 1; call < count; ++call) {
+    out.push_back({setting, {}});
+    out.back().setting.call_number += static_cast<std::uint64_t>(call);
+  }
+  return out;
+}
+
 bool same_results(const Graph& graph, const interp::Result& a, const interp::Result& b) {
   for (const Output& output : graph.outputs()) {
     const DTypeKind kind = graph.node(output.node).type.dtype.kind;

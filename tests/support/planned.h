@@ -7,6 +7,7 @@
 #include "coconet/interp/interpreter.h"
 #include "coconet/plan/plan.h"
 #include "coconet/schedule/step.h"
+#include "coconet/simulate/executor.h"
 
 namespace coconet {
 
@@ -26,6 +27,14 @@ Planned planned(const std::string& program, const std::string& steps, const Size
 
 Planned planned(const Graph& program, const Schedule& schedule, const Sizes& sizes,
                 const std::vector<int>& mesh);
+
+// `count` calls in a row, each from what the one before has left in storage: what the interpreter
+// gives, and what the executor is to be given.
+std::vector<interp::Result> meanings(const Graph& graph, const interp::Setting& setting,
+                                     std::map<std::string, interp::Pieces> inputs, int count);
+std::vector<simulate::CallGiven> calls_in_a_row(const interp::Setting& setting,
+                                                const std::map<std::string, interp::Pieces>& inputs,
+                                                int count);
 
 // All outputs and storage have the same bits.
 bool same_results(const Graph& graph, const interp::Result& a, const interp::Result& b);

@@ -16,12 +16,7 @@ namespace {
 
 class RunPrinter {
  public:
-  RunPrinter(const plan::Plan& plan, Pieces& pieces) : plan_(plan), pieces_(pieces) {
-    for (const Launch& launch : plan.launches) {
-      for (const Wait& wait : launch.waits) awaited_.insert(wait.on);
-    }
-    for (const Wait& wait : plan.exit_waits) awaited_.insert(wait.on);
-  }
+  RunPrinter(const plan::Plan& plan, Pieces& pieces) : plan_(plan), pieces_(pieces) {}
 
   std::string text() {
     out_ = "Status run(const Call& call, std::int64_t* ticks) {\n";
@@ -62,8 +57,9 @@ class RunPrinter {
     return out;
   }
 
-  // The tick at which a launch is done: all of it, or one chunk of it.
+  // The tick at which a launch is done: all of it, or one chunk of it; that of the entry.
   std::string tick_of(LaunchId id, bool same_chunk, const std::string& chunk) const {
+    if (!id.valid()) return "0";
     const Launch& launch = plan_.launch(id);
     const std::string done = "done_" + std::to_string(id.index);
     if (launch.overlap < 0) return done;
@@ -88,7 +84,7 @@ class RunPrinter {
     const Kernel* kernel = std::get_if<Kernel>(&launch.work);
     const std::string space = kernel ? ", " + pieces_.of(kernel->space) : "";
     line("  ", "COCONET_TRY(launch_" + std::to_string(l) + "(ranks" + space + "));");
-    if (is_awaited(l)) line("  ", "signal(call, " + done + ");");
+    if (launch.signals) line("  ", "signal(call, " + done + ");");
   }
 
   // The rows that chunks are made of, in the launches' tensors.
@@ -102,8 +98,6 @@ class RunPrinter {
     }
     throw InternalError("an overlapped group has a kernel");
   }
-
-  bool is_awaited(int launch) const { return awaited_.contains(LaunchId{launch}); }
 
   bool works_on_own_slice(const Launch& launch, const OverlapGroup& group) const {
     const Kernel* kernel = std::get_if<Kernel>(&launch.work);
@@ -176,13 +170,12 @@ class RunPrinter {
       line("      ", "  return " + call + rows + ");");
       line("      ", "}));");
     }
-    if (is_awaited(l)) line("      ", "signal(call, " + done + ");");
+    if (launch.signals) line("      ", "signal(call, " + done + ");");
     line("    ", "}");
   }
 
   const plan::Plan& plan_;
   Pieces& pieces_;
-  std::set<LaunchId> awaited_;  // by some launch or the exit
   std::string out_;
 };
 

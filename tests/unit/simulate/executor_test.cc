@@ -128,6 +128,79 @@ TEST(Executor, ARankThatReturnsTakesItsMemoryWithIt) {
   EXPECT_NE(complaint(sample, sample.meaning(), 40), "");
 }
 
+// Calls in a row, each rank as far ahead as waits let it.
+TEST(Executor, GivesTheInterpretersBitsCallAfterCall) {
+  for (const int ranks : {1, 2, 3}) {
+    for (const std::string steps : {"", kNormStepSharded}) {
+      const Planned sample = planned(kNormStep, steps, {{"N", 1500}}, {ranks});
+      const auto want = meanings(sample.graph, sample.setting, sample.inputs, 3);
+      EXPECT_FALSE(same_results(sample.graph, want[1], want[0]));
+      const auto given = calls_in_a_row(sample.setting, sample.inputs, 3);
+      for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        const auto got = execute_calls(sample.plan, given, {policy_of(seed), seed, {}});
+        for (int call = 0; call < 3; ++call) {
+          EXPECT_TRUE(same_results(sample.graph, got[call], want[call])) << "call " << call;
+        }
+      }
+    }
+  }
+}
+
+// Dropout has another mask in each call; sizes and numbers of chunks change between them.
+TEST(Executor, CallsOfOtherSizesFollowEachOther) {
+  const Planned large =
+      planned(kAttention, kAttentionOverlapped, {{"B", 2}, {"S", 9}, {"H", 4}}, {3});
+  Planned small = planned(kAttention, kAttentionOverlapped, {{"B", 1}, {"S", 2}, {"H", 7}}, {3});
+  small.setting.call_number = 1;
+  plan::BoundPlan one = plan::bind(large.plan, large.setting.sizes, large.setting.mesh, {5});
+  plan::BoundPlan other = plan::bind(large.plan, small.setting.sizes, small.setting.mesh, {1});
+  const auto calls = plan::in_a_row({one, other, one});
+  plan::verify_order(calls);
+  const std::vector<CallGiven> given = {
+      {large.setting, large.inputs}, {small.setting, small.inputs}, {large.setting, large.inputs}};
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const auto got = execute_calls(calls, given, {policy_of(seed), seed, {}});
+    EXPECT_TRUE(same_results(large.graph, got[0], large.meaning()));
+    EXPECT_TRUE(same_results(large.graph, got[1], small.meaning()));
+    EXPECT_TRUE(same_results(large.graph, got[2], large.meaning()));
+  }
+}
+
+// Ranks that need nothing of each other do not wait: one is calls ahead.
+TEST(Executor, ARankThatNeedsNobodyRunsAhead) {
+  const Planned sample = planned(R"(
+mesh world(dp)
+dim N
+program alone(x: f32[N] local, state s: f32[N] local) {
+  s2 = update(s, s + x)
+  return s2
+}
+)",
+                                 "", {{"N", 5}}, {2});
+  for (const plan::Launch& launch : sample.plan.launches) EXPECT_TRUE(launch.waits.empty());
+  const auto want = meanings(sample.graph, sample.setting, sample.inputs, 4);
+  const auto got = execute_calls(sample.plan, calls_in_a_row(sample.setting, sample.inputs, 4),
+                                 {Policy::ahead, 1, {}});
+  for (int call = 0; call < 4; ++call) {
+    EXPECT_TRUE(same_results(sample.graph, got[call], want[call])) << call;
+  }
+}
+
+TEST(Executor, RefusesToKeepWhatHasOtherSizes) {
+  const Planned sample = planned(kSum, "", {{"N", 30}}, {2});
+  std::vector<CallGiven> given = calls_in_a_row(sample.setting, sample.inputs, 2);
+  given[1].setting.sizes["N"] = 31;
+  try {
+    execute_calls(sample.plan, given);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_NE(error.message().find("input x has no value in call 1, whose sizes are not those of "
+                                   "the call before"),
+              std::string::npos)
+        << error.message();
+  }
+}
+
 TEST(Executor, RefusesInputsThatAreMissing) {
   Planned sample = planned(kAttention, "", {{"B", 2}, {"S", 3}, {"H", 4}}, {2});
   sample.inputs.erase("w");

@@ -20,25 +20,36 @@ using plan::Plan;
 
 constexpr int kSeeds = 60;
 constexpr std::int64_t kChunks = 3;
+constexpr int kCalls = 2;
 
-std::string verifiers_words(const Planned& sample) {
+using Calls = std::vector<plan::BoundCall>;
+
+// Of the plan as it is now.
+Calls bound_calls(const Planned& sample) {
+  return plan::in_a_row(std::vector<plan::BoundPlan>(
+      kCalls, plan::bind(sample.plan, sample.setting.sizes, sample.setting.mesh, {kChunks})));
+}
+
+std::string verifiers_words(const Calls& calls) {
   try {
-    const plan::BoundPlan bound =
-        plan::bind(sample.plan, sample.setting.sizes, sample.setting.mesh, {kChunks});
-    plan::verify_order(bound);
-    plan::verify_contributions(bound);
+    plan::verify_order(calls);
+    plan::verify_contributions(calls[0].bound);
   } catch (const InternalError& error) {
     return error.what();
   }
   return "";
 }
 
-std::string executors_words(const Planned& sample, const interp::Result& want) {
+std::string executors_words(const Planned& sample, const Calls& calls,
+                            const std::vector<interp::Result>& want) {
+  const std::vector<CallGiven> given = calls_in_a_row(sample.setting, sample.inputs, kCalls);
   for (int seed = 0; seed < kSeeds; ++seed) {
-    const ExecutorOptions options{policy_of(seed), static_cast<std::uint64_t>(seed), {kChunks}};
+    const ExecutorOptions options{policy_of(seed), static_cast<std::uint64_t>(seed), {}};
     try {
-      const interp::Result got = execute(sample.plan, sample.setting, sample.inputs, options);
-      if (!same_results(sample.graph, got, want)) return "other values";
+      const std::vector<interp::Result> got = execute_calls(calls, given, options);
+      for (int call = 0; call < kCalls; ++call) {
+        if (!same_results(sample.graph, got[call], want[call])) return "other values";
+      }
     } catch (const InternalError& error) {
       return error.what();
     }
@@ -94,6 +105,16 @@ program chain(x: f32[N,H] sliced(0), g: f32[N,H] local, w: f32[H,H]) {
 }
 )";
 
+const char* const kGather = R"(
+mesh world(tp)
+dim N
+program gather(x: f32[N] sliced(0), state s: f32[N] sliced(0)) {
+  s2 = update(s, s + x)
+  whole = all_gather(s2)
+  return whole
+}
+)";
+
 // A program under a schedule, the fault, and what the verifier says of it.
 struct Fault {
   const char* name;
@@ -103,6 +124,7 @@ struct Fault {
   std::vector<int> mesh;
   std::function<void(Plan&)> plant;
   const char* words;
+  std::function<void(Calls&)> plant_in_calls = [](Calls&) {};
 };
 
 Sizes tail() { return {{"B", 2}, {"S", 5}, {"H", 3}}; }
@@ -210,7 +232,7 @@ std::vector<Fault> faults_of_order() {
        {2},
        [](Plan& plan) {
          plan.launches[0].lag = 2;
-         plan.launches[1].waits.clear();
+         plan.launches[1].waits = {{{}, {0}, false}};
        },
        "no wait orders rank 1 in launch 1 (ar), chunk"},
       {"AChunkIsNotWaitedFor",
@@ -235,14 +257,81 @@ std::vector<Fault> faults_of_order() {
        [](Plan& plan) {
          plan.launches[0].waits.push_back({LaunchId{1}, {0}, true});
        },
-       "rank 0 in launch 0 (layer), chunk 0 waits for rank 0 in launch 1 (ar), chunk 0, which does "
-       "not come before: a deadlock"},
+       "a deadlock: rank 0 in launch 0 (layer), chunk 0, waits for rank 1 to do launch 1 (ar) of "
+       "that chunk; rank 1 in launch 0 (layer), chunk 0, waits for rank 0 to do launch 1 (ar) of "
+       "that chunk"},
+  };
+}
+
+void nothing(Plan&) {}
+
+std::vector<Fault> faults_between_calls() {
+  const Sizes six = {{"N", 6}};
+  return {
+      {"APeersEntryIsNotAwaited",
+       kGather,
+       "",
+       six,
+       {2},
+       [](Plan& plan) { plan.launches[1].waits.clear(); },
+       "rank 1 may not have entered when rank 0 in launch 1 (whole), chunk 0 touches element 0 of "
+       "buffer whole of rank 1"},
+      {"ABufferIsUsedAgainWhileAPeerReadsIt",
+       kTwoAxes,
+       "",
+       six,
+       {2, 2},
+       [](Plan& plan) {
+         plan.exit_waits = {{LaunchId{1}, {1}, false}};
+       },
+       "rank 2 may return while rank 0 in launch 1 (total), chunk 0 still touches element 0 of "
+       "buffer y of rank 2"},
+      {"ASignalIsGoneBeforeAPeerHasSeenIt",
+       kGather,
+       "",
+       six,
+       {2},
+       nothing,
+       "rank 0 entering call 1 sets its progress back to 1 from the 3 of rank 0 returning from "
+       "call 0, which a rank that waits for it may not have seen",
+       [](Calls& calls) { calls[1].base = calls[0].base; }},
+      {"ASignalOfTheCallBeforeIsTakenForTheNext",
+       kGather,
+       "",
+       six,
+       {2},
+       nothing,
+       "rank 0 in launch 1 (whole), chunk 0 of call 1, waits for rank 1 to enter it, which a "
+       "signal "
+       "of another call satisfies: that of rank 1 in launch 1 (whole), chunk 0",
+       [](Calls& calls) { calls[1].base = calls[0].base + calls[0].bound.ticks; }},
+      {"ACallCountsTooFewTicks",
+       kGather,
+       "",
+       six,
+       {2},
+       nothing,
+       "rank 0 returning from call 0 sets its progress back to 2 from the 3 of rank 0 in launch 1 "
+       "(whole), chunk 0",
+       [](Calls& calls) {
+         --calls[0].bound.ticks;
+         --calls[1].base;
+       }},
+      {"ALaunchDoesNotSignal",
+       kGather,
+       "",
+       six,
+       {2},
+       [](Plan& plan) { plan.launches[1].signals = false; },
+       "a deadlock: rank 0 returning from call 0, waits for rank 1 to do launch 1 (whole); rank 1 "
+       "returning from call 0, waits for rank 0 to do launch 1 (whole)"},
   };
 }
 
 std::vector<Fault> faults() {
   std::vector<Fault> out;
-  for (const auto& some : {faults_of_folds(), faults_of_reads_and_writes(), faults_of_order()}) {
+  for (const auto& some : {faults_of_folds(), faults_of_reads_and_writes(), faults_of_order(),
+                           faults_between_calls()}) {
     out.insert(out.end(), some.begin(), some.end());
   }
   return out;
@@ -253,12 +342,15 @@ class PlantedFault : public testing::TestWithParam<Fault> {};
 TEST_P(PlantedFault, IsNamedByTheVerifierAndFoundByTheExecutor) {
   const Fault& fault = GetParam();
   Planned sample = planned(fault.program, fault.steps, fault.sizes, fault.mesh);
-  const interp::Result want = sample.meaning();
-  ASSERT_EQ(verifiers_words(sample), "");
-  ASSERT_EQ(executors_words(sample, want), "");
+  const auto want = meanings(sample.graph, sample.setting, sample.inputs, kCalls);
+  Calls calls = bound_calls(sample);
+  ASSERT_EQ(verifiers_words(calls), "");
+  ASSERT_EQ(executors_words(sample, calls, want), "");
   fault.plant(sample.plan);
-  EXPECT_THAT(verifiers_words(sample), testing::HasSubstr(fault.words));
-  EXPECT_NE(executors_words(sample, want), "");
+  calls = bound_calls(sample);
+  fault.plant_in_calls(calls);
+  EXPECT_THAT(verifiers_words(calls), testing::HasSubstr(fault.words));
+  EXPECT_NE(executors_words(sample, calls, want), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, PlantedFault, testing::ValuesIn(faults()),
