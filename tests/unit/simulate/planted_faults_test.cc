@@ -263,68 +263,49 @@ std::vector<Fault> faults_of_order() {
   };
 }
 
-void nothing(Plan&) {}
+Fault of_gather(
+    const char* name, const char* words, const std::function<void(Plan&)>& plant,
+    const std::function<void(Calls&)>& plant_in_calls = [](Calls&) {}) {
+  return {name, kGather, "", {{"N", 6}}, {2}, plant, words, plant_in_calls};
+}
 
 std::vector<Fault> faults_between_calls() {
-  const Sizes six = {{"N", 6}};
+  const auto nothing = [](Plan&) {};
   return {
-      {"APeersEntryIsNotAwaited",
-       kGather,
-       "",
-       six,
-       {2},
-       [](Plan& plan) { plan.launches[1].waits.clear(); },
-       "rank 1 may not have entered when rank 0 in launch 1 (whole), chunk 0 touches element 0 of "
-       "buffer whole of rank 1"},
+      of_gather("APeersEntryIsNotAwaited",
+                "rank 1 may not have entered when rank 0 in launch 1 (whole), chunk 0 touches "
+                "element 0 of buffer whole of rank 1",
+                [](Plan& plan) { plan.launches[1].waits.clear(); }),
       {"ABufferIsUsedAgainWhileAPeerReadsIt",
        kTwoAxes,
        "",
-       six,
+       {{"N", 6}},
        {2, 2},
-       [](Plan& plan) {
-         plan.exit_waits = {{LaunchId{1}, {1}, false}};
-       },
+       [](Plan& plan) { plan.exit_waits[0].axes = {1}; },
        "rank 2 may return while rank 0 in launch 1 (total), chunk 0 still touches element 0 of "
        "buffer y of rank 2"},
-      {"ASignalIsGoneBeforeAPeerHasSeenIt",
-       kGather,
-       "",
-       six,
-       {2},
-       nothing,
-       "rank 0 entering call 1 sets its progress back to 1 from the 3 of rank 0 returning from "
-       "call 0, which a rank that waits for it may not have seen",
-       [](Calls& calls) { calls[1].base = calls[0].base; }},
-      {"ASignalOfTheCallBeforeIsTakenForTheNext",
-       kGather,
-       "",
-       six,
-       {2},
-       nothing,
-       "rank 0 in launch 1 (whole), chunk 0 of call 1, waits for rank 1 to enter it, which a "
-       "signal "
-       "of another call satisfies: that of rank 1 in launch 1 (whole), chunk 0",
-       [](Calls& calls) { calls[1].base = calls[0].base + calls[0].bound.ticks; }},
-      {"ACallCountsTooFewTicks",
-       kGather,
-       "",
-       six,
-       {2},
-       nothing,
-       "rank 0 returning from call 0 sets its progress back to 2 from the 3 of rank 0 in launch 1 "
-       "(whole), chunk 0",
-       [](Calls& calls) {
-         --calls[0].bound.ticks;
-         --calls[1].base;
-       }},
-      {"ALaunchDoesNotSignal",
-       kGather,
-       "",
-       six,
-       {2},
-       [](Plan& plan) { plan.launches[1].signals = false; },
-       "a deadlock: rank 0 returning from call 0, waits for rank 1 to do launch 1 (whole); rank 1 "
-       "returning from call 0, waits for rank 0 to do launch 1 (whole)"},
+      of_gather(
+          "ASignalIsGoneBeforeAPeerHasSeenIt",
+          "rank 0 entering call 1 sets its progress back to 1 from the 3 of rank 0 returning from "
+          "call 0, which a rank that waits for it may not have seen",
+          nothing, [](Calls& calls) { calls[1].base = calls[0].base; }),
+      of_gather(
+          "ASignalOfTheCallBeforeIsTakenForTheNext",
+          "rank 0 in launch 1 (whole), chunk 0 of call 1, waits for rank 1 to enter it, which a "
+          "signal of another call satisfies: that of rank 1 in launch 1 (whole), chunk 0",
+          nothing, [](Calls& calls) { calls[1].base = calls[0].base + calls[0].bound.ticks; }),
+      of_gather("ACallCountsTooFewTicks",
+                "rank 0 returning from call 0 sets its progress back to 2 from the 3 of rank 0 in "
+                "launch 1 (whole), chunk 0",
+                nothing,
+                [](Calls& calls) {
+                  --calls[0].bound.ticks;
+                  --calls[1].base;
+                }),
+      of_gather("ALaunchDoesNotSignal",
+                "a deadlock: rank 0 returning from call 0, waits for rank 1 to do launch 1 "
+                "(whole); rank 1 returning from call 0, waits for rank 0 to do launch 1 (whole)",
+                [](Plan& plan) { plan.launches[1].signals = false; }),
   };
 }
 
