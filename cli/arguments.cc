@@ -91,11 +91,13 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
 }
 
 std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std::string>& parts,
-                                                          const std::string& option) {
+                                                          const std::string& option,
+                                                          bool empty_values) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const std::string& part : parts) {
     const std::size_t equals = part.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
+    const bool empty = equals + 1 == part.size();
+    if (equals == std::string::npos || equals == 0 || (empty && !empty_values)) {
       throw UserError(ErrorKind::usage, option + " takes NAME=VALUE; found '" + part + "'");
     }
     const std::string name = part.substr(0, equals);

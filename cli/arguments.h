@@ -48,9 +48,10 @@ struct RunArguments {
 void add_run_options(CLI::App& app, RunArguments& arguments);
 
 // "B=8,S=128" and repeated options alike: name and value of each. UserError(usage) for a part
-// without '='.
+// without '=' or, but for `empty_values`, without a value.
 std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std::string>& parts,
-                                                          const std::string& option);
+                                                          const std::string& option,
+                                                          bool empty_values = false);
 // Does `action`; its errors name the option.
 template <class Action>
 void with_option(const std::string& option, const Action& action) {

@@ -71,9 +71,11 @@ void write_tensor(const std::string& folder, const OutputReport& output) {
   }
 }
 
-// A list's members go to one file together.
-void write_outputs(const std::string& folder, const std::vector<OutputReport>& outputs) {
-  std::map<std::string, std::map<std::string, TensorData>> lists;
+using ListFiles = std::map<std::string, std::map<std::string, TensorData>>;
+
+// The members of each of `lists`, which may have none, go to one file.
+void write_outputs(const std::string& folder, const std::vector<OutputReport>& outputs,
+                   ListFiles lists) {
   for (const OutputReport& output : outputs) {
     if (output.list.empty()) {
       write_tensor(folder, output);
@@ -158,7 +160,7 @@ class Run {
       OutputReport& output = *find(report.outputs, want.name);
       output.want = compare(output.value, want);
     }
-    if (!arguments_.out.empty()) write_outputs(arguments_.out, report.outputs);
+    if (!arguments_.out.empty()) write_outputs(arguments_.out, report.outputs, list_files());
     return report;
   }
 
@@ -210,11 +212,24 @@ class Run {
                         "; give at most one number for each group");
   }
 
-  // What the run gives: the outputs, then the states and inputs that it updates; of a list, each
-  // member.
+  // Calls visit(name, type, is storage) for what the run gives: the outputs, then the states and
+  // inputs that it updates.
+  template <class Visit>
+  void for_each_result(const Visit& visit) const {
+    for (const Output& output : scheduled_.outputs()) {
+      visit(output.name, scheduled_.node(output.node).type, false);
+    }
+    for (const Node& node : scheduled_.nodes()) {
+      if (!std::holds_alternative<Update>(node.op)) continue;
+      const Node& storage = scheduled_.node(node.inputs[0]);
+      visit(storage.name, storage.type, true);
+    }
+  }
+
+  // Of a list, each member.
   std::vector<OutputReport> results() const {
     std::vector<OutputReport> out;
-    const auto add = [&](const std::string& name, const TensorType& type, bool storage) {
+    for_each_result([&](const std::string& name, const TensorType& type, bool storage) {
       OutputReport output;
       output.name = name;
       output.type = type;
@@ -228,15 +243,15 @@ class Run {
         output.name = execute::member_name(name, k);
         out.push_back(output);
       }
-    };
-    for (const Output& output : scheduled_.outputs()) {
-      add(output.name, scheduled_.node(output.node).type, false);
-    }
-    for (const Node& node : scheduled_.nodes()) {
-      if (!std::holds_alternative<Update>(node.op)) continue;
-      const Node& storage = scheduled_.node(node.inputs[0]);
-      add(storage.name, storage.type, true);
-    }
+    });
+    return out;
+  }
+
+  ListFiles list_files() const {
+    ListFiles out;
+    for_each_result([&](const std::string& name, const TensorType& type, bool) {
+      if (type.is_list()) out[name];
+    });
     return out;
   }
 

@@ -13,6 +13,7 @@
 #include "coconet/io/safetensors.h"
 #include "coconet/io/tensor_spec.h"
 #include "coconet/plan/bind.h"
+#include "coconet/type/list.h"
 
 namespace coconet::cli {
 namespace {
@@ -50,6 +51,31 @@ TensorData read_named(const std::string& name, const std::string& file, const In
   return read_tensor(spec, name);
 }
 
+// "N_i=5,1027,B=8" as typed is N_i=5 and 1027 and B=8: numbers alone belong to the dim before.
+std::vector<std::string> joined_sizes(const std::vector<std::string>& parts) {
+  std::vector<std::string> out;
+  for (const std::string& part : parts) {
+    if (out.empty() || part.find('=') != std::string::npos) {
+      out.push_back(part);
+    } else {
+      out.back() += "," + part;
+    }
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> sizes_typed(const RunArguments& arguments) {
+  return pairs_of(joined_sizes(arguments.dims), "--dim", true);
+}
+
+// --dim gives lists over the index of `list` no members.
+bool has_no_members(const RunArguments& arguments, const Input& list) {
+  const std::string index = list_index(list.type.shape[0]);
+  return std::ranges::any_of(sizes_typed(arguments), [&](const auto& dim) {
+    return dim.second.empty() && list_index(dim.first) == index;
+  });
+}
+
 // The tensors PREFIX.0, PREFIX.1, ... as the members of a list.
 void read_members(const SafetensorsFile& file, const std::string& prefix, const std::string& list,
                   execute::GlobalTensors& out) {
@@ -59,8 +85,9 @@ void read_members(const SafetensorsFile& file, const std::string& prefix, const 
   }
 }
 
-// One `g=FILE.safetensors:PREFIX` of a list.
-void read_list(const std::string& name, const std::string& text, execute::GlobalTensors& out) {
+// One `g=FILE.safetensors:PREFIX` of a list; `empty`: of one that has no members.
+void read_list(const std::string& name, const std::string& text, bool empty,
+               execute::GlobalTensors& out) {
   const TensorSpec spec = parse_tensor_spec(text);
   const std::string prefix = spec.name.value_or(name);
   const std::string start = name + " is a list, ";
@@ -71,15 +98,17 @@ void read_list(const std::string& name, const std::string& text, execute::Global
   const SafetensorsFile file(spec.path);
   const std::size_t before = out.size();
   read_members(file, prefix, name, out);
-  if (out.size() > before) return;
+  if (out.size() > before || empty) return;
   std::vector<std::string> held;
   for (const SafetensorsEntry& entry : file.entries()) held.push_back(entry.name);
   throw UserError(ErrorKind::data,
-                  start + "but the file has no " + prefix + ".0; it holds " + listed(held));
+                  start + "but the file has no " + prefix + ".0; it holds " + listed(held) +
+                      " (a list of no members is --dim N_i=, with nothing behind the =)");
 }
 
 // What the whole file `path` gives of the program's inputs.
-execute::GlobalTensors read_whole(const std::string& path, const Graph& graph) {
+execute::GlobalTensors read_whole(const std::string& path, const RunArguments& arguments,
+                                  const Graph& graph) {
   if (!path.ends_with(".safetensors")) {
     refuse(path + (path.ends_with(".npy")
                        ? ": a .npy file holds one tensor; say of which input, as x=" + path
@@ -88,12 +117,15 @@ execute::GlobalTensors read_whole(const std::string& path, const Graph& graph) {
   }
   const SafetensorsFile file(path);
   execute::GlobalTensors out;
+  bool empty = false;  // it may be of a list that has no members
   for (const std::string& name : input_names(graph)) {
-    const bool list = graph.node(graph.find(name)).type.is_list();
+    const Input& input = std::get<Input>(graph.node(graph.find(name)).op);
+    const bool list = input.type.is_list();
     if (list) read_members(file, name, name, out);
+    empty = empty || (list && has_no_members(arguments, input));
     if (!list && file.has(name)) out[name] = file.read(name);
   }
-  if (!out.empty()) return out;
+  if (!out.empty() || empty) return out;
   std::vector<std::string> held;
   for (const SafetensorsEntry& entry : file.entries()) held.push_back(entry.name);
   throw UserError(ErrorKind::data,
@@ -181,14 +213,16 @@ execute::GlobalTensors read_inputs(const RunArguments& arguments, const Graph& g
       const Input& input = input_of(graph, name, "--in " + text);
       if (!given.insert(name).second) refuse("--in gives " + name + " twice");
       with_option("--in " + name, [&] {
-        if (input.type.is_list()) return read_list(name, text.substr(equals + 1), named);
+        if (input.type.is_list()) {
+          return read_list(name, text.substr(equals + 1), has_no_members(arguments, input), named);
+        }
         named[name] = read_named(name, text.substr(equals + 1), input);
       });
       files[name] = text.substr(equals + 1);
       continue;
     }
     execute::GlobalTensors held;
-    with_option("--in", [&] { held = read_whole(text, graph); });
+    with_option("--in", [&] { held = read_whole(text, arguments, graph); });
     for (auto& [name, tensor] : held) {
       const auto [at, fresh] = file_of.try_emplace(name, text);
       if (!fresh) {
@@ -221,19 +255,6 @@ void read_scalars(const RunArguments& arguments, const Graph& graph,
 
 namespace {
 
-// "N_i=5,1027,B=8" as typed is N_i=5 and 1027 and B=8: numbers alone belong to the dim before.
-std::vector<std::string> joined_sizes(const std::vector<std::string>& parts) {
-  std::vector<std::string> out;
-  for (const std::string& part : parts) {
-    if (out.empty() || part.find('=') != std::string::npos) {
-      out.push_back(part);
-    } else {
-      out.back() += "," + part;
-    }
-  }
-  return out;
-}
-
 std::vector<std::int64_t> numbers_of(const std::string& text, const std::string& what) {
   std::vector<std::int64_t> out;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -253,19 +274,20 @@ Sizes sizes_of(const RunArguments& arguments, const Graph& graph) {
   const std::vector<std::string>& dims = graph.header().dims;
   const std::set<std::string> lists = list_dims(graph);
   Sizes out;
-  for (const auto& [name, value] : pairs_of(joined_sizes(arguments.dims), "--dim")) {
+  for (const auto& [name, value] : sizes_typed(arguments)) {
     if (std::find(dims.begin(), dims.end(), name) == dims.end()) {
       refuse("--dim: there is no dim " + name + suggestion(name, dims) + "; the program has " +
              listed(dims));
     }
-    const std::vector<std::int64_t> sizes = numbers_of(value, "--dim " + name);
+    std::vector<std::int64_t> sizes;
+    if (!value.empty()) sizes = numbers_of(value, "--dim " + name);
     if (lists.contains(name)) {
       out.lists[name] = sizes;
     } else if (sizes.size() == 1) {
       out[name] = sizes[0];
     } else {
       refuse("--dim " + name + " takes one size, as " + name + " is no dim of a list; found " +
-             value);
+             (value.empty() ? "none" : value));
     }
   }
   return out;

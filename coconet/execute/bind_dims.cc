@@ -215,8 +215,11 @@ void DimBinding::learn() {
   }
 }
 
-// What was learned of every member.
+// What was learned of every member; of no members, for all dims of the index.
 void DimBinding::fill_lists() {
+  for (const auto& [name, list] : sizes_.lists) {
+    if (list.empty()) members_.try_emplace(list_index(name), 0, "dim " + name);
+  }
   for (const std::string& name : list_dims_) {
     const auto count = members_.find(list_index(name));
     if (count == members_.end() || sizes_.lists.contains(name)) continue;
