@@ -1,5 +1,7 @@
 #include "coconet/graph/check_sizes.h"
 
+#include "coconet/type/list.h"
+
 namespace coconet {
 namespace {
 
@@ -63,6 +65,22 @@ void check_conv2d(const Graph& graph, const Sizes& sizes, const Node& node, cons
   }
 }
 
+void check_across(const Graph& graph, const Sizes& sizes, const Node& node, const Across& op) {
+  const TensorType& list = graph.node(node.inputs[0]).type;
+  for (std::size_t d = 0; op.size && d < op.size->size(); ++d) {
+    const Dim &numbered = (*list.list)[d], &one = (*op.size)[d];
+    if (numbered == one) continue;
+    const std::vector<std::int64_t> of_members = ListBlocks(numbered, sizes).elements();
+    for (std::size_t k = 0; k < of_members.size(); ++k) {
+      if (of_members[k] == one.bind(sizes)) continue;
+      refuse(node, "across folds members of one shape, but member " + std::to_string(k) + " has " +
+                       numbered.text() + " = " + std::to_string(of_members[k]) + " and " +
+                       (k > 0 ? "member 0 " : "size says ") + with_size(one, sizes) +
+                       "; give sizes that are equal");
+    }
+  }
+}
+
 }  // namespace
 
 void check_sizes(const Graph& graph, const Sizes& sizes, const MeshSizes& mesh) {
@@ -71,6 +89,7 @@ void check_sizes(const Graph& graph, const Sizes& sizes, const MeshSizes& mesh) 
     check_roots(graph, mesh, node);
     if (const Narrow* op = std::get_if<Narrow>(&node.op)) check_narrow(graph, sizes, node, *op);
     if (const Concat* op = std::get_if<Concat>(&node.op)) check_concat(graph, sizes, node, *op);
+    if (const Across* op = std::get_if<Across>(&node.op)) check_across(graph, sizes, node, *op);
     if (const Conv2d* op = std::get_if<Conv2d>(&node.op)) check_conv2d(graph, sizes, node, *op);
   }
 }

@@ -6,7 +6,8 @@
 namespace coconet {
 
 // UserError(data), at the place in the program, unless the sizes meet its requirements, every
-// narrow and concat fits its dims, and every root is a rank of its axis.
+// narrow and concat fits its dims, members that across folds have its shape, and every root is a
+// rank of its axis.
 void check_sizes(const Graph& graph, const Sizes& sizes, const MeshSizes& mesh);
 
 }  // namespace coconet

@@ -28,10 +28,10 @@ class Expansion {
     return pointwise(PointwiseFn::div, {x, size});
   }
   // fold(all_gather(blocks)), in the accumulator's dtype.
-  NodeId folded_blocks(NodeId x, const BlockReduce& blocks) {
+  NodeId folded_blocks(NodeId x, const BlockReduce& blocks, bool mean = false) {
     const AxisList axes = builder_.type(x).layout.axes_that_are<Sliced>();
     const NodeId sums = add(blocks, {x});
-    return add(FoldBlocks{blocks.fold}, {gathered(sums, axes)});
+    return add(FoldBlocks{blocks.fold, mean}, {gathered(sums, axes)});
   }
   NodeId gathered(NodeId x, AxisList axes) { return add(AllGather{std::move(axes)}, {x}); }
   // all_reduce(sum(x, dims)) over the axes that slice the dims, or of another reduction.
@@ -91,12 +91,13 @@ NodeId expand_norm(Expansion e, const TensorType& type, const Norm& op, NodeId x
 
 NodeId expand_reduce(Expansion e, const TensorType& type, const Reduce& op, NodeId x) {
   NodeId value;
+  const bool mean_of_members = op.fn == ReduceFn::mean && type.is_list();
   if (cut_of(type, op.dims) == Cut::flat) {
-    value = e.folded_blocks(x, {fold_of(op.fn).value_or(Fold::sum), false});
+    value = e.folded_blocks(x, {fold_of(op.fn).value_or(Fold::sum), false}, mean_of_members);
   } else {
     value = e.reduced(e.widened(x), op.dims);
   }
-  if (op.fn == ReduceFn::mean) {
+  if (op.fn == ReduceFn::mean && !mean_of_members) {
     Shape over = type.shape;
     if (!op.dims.empty()) {
       over.clear();
@@ -158,7 +159,7 @@ bool fits(const Norm& op, const TensorType& x) {
   return is_floating(x.dtype.kind) && (!op.out || is_floating(op.out->kind));
 }
 bool fits(const Reduce& op, const TensorType& x) {
-  if (x.is_list() && (op.fn == ReduceFn::mean || !op.dims.empty())) return false;
+  if (x.is_list() && !op.dims.empty()) return false;
   return op.fn != ReduceFn::mean || is_floating(x.dtype.kind);
 }
 bool fit_row_norm(const GraphBuilder& builder, const std::vector<NodeId>& inputs) {

@@ -144,8 +144,14 @@ class Writer {
                      if (o.size) out_ += o.size->text();
                    },
                    [](const BlockReduce&) {},
-                   [&](const FoldBlocks& o) { fold(o.fold); },
-                   [&](const Across& o) { fold(o.fold); },
+                   [&](const FoldBlocks& o) {
+                     fold(o.fold);
+                     if (o.mean) out_ += ", mean=true";
+                   },
+                   [&](const Across& o) {
+                     fold(o.fold);
+                     if (o.size) out_ += ", size=" + text_of(*o.size);
+                   },
                    [](const Update&) {},
                    [&](const AllReduce& o) { fold(o.fold); },
                    [&](const ReduceScatter& o) {

@@ -3,6 +3,7 @@
 
 #include "coconet/base/error.h"
 #include "coconet/graph/infer_rules.h"
+#include "coconet/type/list.h"
 
 namespace coconet::rules {
 namespace {
@@ -43,10 +44,6 @@ Placement of_slice(const Call& call, const Reduce& op, int axis) {
     return op.dims.empty() || std::find(op.dims.begin(), op.dims.end(), d) != op.dims.end();
   };
   if (slice.flat) {
-    if (op.fn == ReduceFn::mean && call.operands[0].is_list()) {
-      refuse(call, call.on(axis) + " the members are sliced(*), and their means need all of them",
-             "all_gather it first, or take the mean before it is sliced");
-    }
     if (op.dims.empty()) {
       refuse(call,
              call.on(axis) +
@@ -245,7 +242,11 @@ TensorType block_reduce(const Call& call, const BlockReduce& op) {
 TensorType fold_blocks(const Call& call, const FoldBlocks& op) {
   need_operands(call, 1);
   const TensorType& x = call.operands[0];
-  need_numbers(call, x.dtype);
+  op.mean ? need_floating(call, x.dtype) : need_numbers(call, x.dtype);
+  if (op.mean && op.fold != Fold::sum) {
+    refuse(call, "a mean is of sums; found " + std::string(name_of(op.fold)),
+           "fold(block_sums(x), +, mean=true)");
+  }
   if (x.rank() != 1 || !x.shape[0].is_blocks()) {
     refuse(call, "needed a vector of block sums",
            "fold(block_sums(x)), or " +
@@ -262,17 +263,59 @@ TensorType fold_blocks(const Call& call, const FoldBlocks& op) {
   return x.shape[0].is_packed() ? of_members(x, x.dtype) : TensorType{x.dtype, {}, x.layout};
 }
 
+namespace {
+
+// The shape that `size` says all members of the list have: theirs, with a dim of one size for each
+// that is numbered by member.
+const Shape& common_shape(const Call& call, const Across& op) {
+  const Shape& member = *call.operands[0].list;
+  const std::string index = list_index(call.operands[0].shape[0]);
+  const std::string needed = "needed: the shape that all members have, " + text_of(member) +
+                             " with a dim of one size for each that is numbered by " + index;
+  if (!op.size) {
+    refuse(call, "its members may differ in size; " + needed,
+           "across(x, +, size=[...]), checked when sizes are bound; or one scalar for each member "
+           "first, as across(norm(x), +)");
+  }
+  bool fits = op.size->size() == member.size();
+  for (std::size_t d = 0; fits && d < member.size(); ++d) {
+    const bool numbered = list_index(member[d]) == index;
+    const Dim& size = (*op.size)[d];
+    fits = numbered ? list_index(size) != index : size == member[d];
+  }
+  if (!fits) {
+    refuse(call, "found size=" + text_of(*op.size) + "; " + needed,
+           "as size=[N,H] of members [N_i,H]");
+  }
+  return *op.size;
+}
+
+}  // namespace
+
 TensorType across(const Call& call, const Across& op) {
   need_operands(call, 1);
   const TensorType& x = call.operands[0];
   need_numbers(call, x.dtype);
-  if (!x.is_scalar_list()) {
-    refuse(call, "needed a list of scalars, which fold to one",
-           x.is_list() ? "one scalar for each member first, as across(norm(x), +)"
-                       : "a list, as norm of the members of one");
+  if (!x.is_list()) {
+    refuse(call, "needed a list, whose members fold to one",
+           "a list, as norm of the members of one");
   }
   for (int axis : x.layout.axes_that_are<Partial>()) of_partial(call, axis, op.fold);
-  return {x.dtype, {}, x.layout};
+  if (x.is_scalar_list()) {
+    if (op.size) refuse(call, "the members are scalars, which have no size", "across(x, +)");
+    return {x.dtype, {}, x.layout};
+  }
+  if (const AxisList& slices = x.layout.slice_order(); !slices.empty()) {
+    refuse(call,
+           call.on(slices[0]) +
+               " the members are sliced(*), so their elements of one place are on "
+               "different ranks",
+           "across(all_gather(x), +, size=[...]), or one scalar for each member first, as "
+           "across(norm(x), +)");
+  }
+  TensorType result{x.dtype, common_shape(call, op), x.layout};
+  validate(result, call.mesh);
+  return result;
 }
 
 }  // namespace coconet::rules

@@ -150,15 +150,19 @@ struct BlockReduce {
   friend bool operator==(const BlockReduce&, const BlockReduce&) = default;
 };
 
-// Folds a replicated vector of block sums in order to a scalar.
+// Folds a replicated vector of block sums in order to a scalar. `mean`: a sum, divided by the
+// number of elements that the blocks are of.
 struct FoldBlocks {
   Fold fold = Fold::sum;
+  bool mean = false;
   friend bool operator==(const FoldBlocks&, const FoldBlocks&) = default;
 };
 
-// across(x, op): folds a list of scalars, in list order, to one; rounded once.
+// across(x, op): folds a list, in list order, to one value; rounded once. `size`: of a list of
+// tensors, the shape that all members must have.
 struct Across {
   Fold fold = Fold::sum;
+  std::optional<Shape> size = {};
   friend bool operator==(const Across&, const Across&) = default;
 };
 

@@ -184,6 +184,9 @@ void verify_lists(const Graph& graph) {
     if (const DimSize* size = std::get_if<DimSize>(&node.op)) {
       note_names({size->dim}, node, of_others);
     }
+    if (const Across* across = std::get_if<Across>(&node.op)) {
+      note_names(across->size.value_or(Shape{}), node, of_others);
+    }
   }
   std::set<std::string> indices;
   for (const auto& [name, node] : of_lists) {

@@ -190,6 +190,12 @@ std::vector<ScalarValue> wide_elements(const Evaluation& e, int rank) {
   return out;
 }
 
+// How many elements the blocks are of; of a list's, by member.
+std::vector<std::int64_t> counts_of(const Dim& blocks, const Sizes& sizes) {
+  if (!blocks.is_packed()) return {blocks.elements().bind(sizes)};
+  return ListBlocks(blocks.elements(), sizes).elements();
+}
+
 }  // namespace
 
 Pieces evaluate_fold_blocks(const Evaluation& e, const FoldBlocks& op) {
@@ -205,20 +211,44 @@ Pieces evaluate_fold_blocks(const Evaluation& e, const FoldBlocks& op) {
     } else {
       totals = {fold_blocks(op.fold, wide, totals)};
     }
+    std::vector<std::int64_t> counts;
+    if (op.mean) counts = counts_of(blocks, e.setting.sizes);
     for (std::size_t i = 0; i < totals.size(); ++i) {
+      if (op.mean) totals[i] = divide_by_count(totals[i], counts[i]);
       store(cast(totals[i], e.result_kind()), out[rank].data(), static_cast<std::int64_t>(i));
     }
   }
   return out;
 }
 
+namespace {
+
+// Element `i` of each member of the list, in list order, as they accumulate.
+std::vector<ScalarValue> elements_at(const Evaluation& e, int rank, const ListBlocks& list,
+                                     std::int64_t i) {
+  const DTypeKind kind = e.input_kind(0);
+  std::vector<ScalarValue> out;
+  for (std::int64_t member = 0; member < list.members(); ++member) {
+    const std::int64_t at = list.first_block()[member] * kBlock + i;
+    out.push_back(cast(load(kind, e.input(0, rank).data(), at), accumulator_of(kind)));
+  }
+  return out;
+}
+
+}  // namespace
+
 Pieces evaluate_across(const Evaluation& e, const Across& op) {
   Pieces out = zero_pieces(e.node.type, e.setting);
   const DTypeKind wide = accumulator_of(e.input_kind(0));
+  std::optional<ListBlocks> tensors;
+  if (!e.types[0]->is_scalar_list()) tensors = members_of(*e.types[0], e.setting);
   for (int rank = 0; rank < e.ranks(); ++rank) {
-    if (out[rank].empty()) continue;
-    const ScalarValue total = fold_blocks(op.fold, wide, wide_elements(e, rank));
-    store(cast(total, e.result_kind()), out[rank].data(), 0);
+    const std::int64_t count = e.result_piece(rank).count();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto members = tensors ? elements_at(e, rank, *tensors, i) : wide_elements(e, rank);
+      const ScalarValue total = fold_blocks(op.fold, wide, members);
+      store(cast(total, e.result_kind()), out[rank].data(), i);
+    }
   }
   return out;
 }

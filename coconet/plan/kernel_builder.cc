@@ -217,7 +217,18 @@ ValueId KernelBuilder::fold_of_blocks(NodeId id) {
   return cast(out, node.type.dtype, id);
 }
 
-// The list is stored by now; not by an update, which may come late, but as what it stores.
+// Of a FoldBlocks: its sum divided by the number of elements; of a list's, one a member.
+ValueId KernelBuilder::mean_of_blocks(NodeId id, ValueId sum) {
+  const Node& node = graph_.node(id);
+  const Dim& blocks = graph_.node(node.inputs[0]).type.shape[0];
+  const Dim elements = blocks.elements();
+  const Shape counted = {blocks.is_packed() ? Dim::packed(elements) : elements};
+  const ValueId count = add({Count{counted}, {}, node.type.dtype, at(sum).level, false, id});
+  return compute(PointwiseFn::div, {sum, count}, node.type.dtype, id);
+}
+
+// The list is stored by now; not by an update, which may come late, but as what it stores. Of
+// tensors of another shape than the space's, the elements are found row by row.
 ValueId KernelBuilder::across(NodeId id, const Across& op) {
   const Node& node = graph_.node(id);
   NodeId from = base_of(graph_, node.inputs[0]);
@@ -225,7 +236,13 @@ ValueId KernelBuilder::across(NodeId id, const Across& op) {
     from = base_of(graph_, graph_.node(from).inputs[1]);
   }
   const FoldBuffer fold{storage_.buffer(from), op.fold};
-  return add({fold, {}, node.type.dtype, Level::call, false, id});
+  const Shape &shape = node.type.shape, &space = kernel_.space.shape;
+  Level level = Level::call;
+  if (!shape.empty()) {
+    rows_ = rows_ || shape != space;
+    level = shape.back().is_one() && !space.back().is_one() ? Level::run : Level::element;
+  }
+  return add({fold, {}, node.type.dtype, level, false, id});
 }
 
 ValueId KernelBuilder::computed(NodeId id) {
@@ -260,7 +277,8 @@ ValueId KernelBuilder::computed(NodeId id) {
           [&](const Softmax&) { return softmax(id); },
           [&](const FoldBlocks& op) {
             const FoldBuffer fold{storage_.buffer(base_of(graph_, node.inputs[0])), op.fold};
-            return add({fold, {}, node.type.dtype, level_of(node.type), false, id});
+            const ValueId sum = add({fold, {}, node.type.dtype, level_of(node.type), false, id});
+            return op.mean ? mean_of_blocks(id, sum) : sum;
           },
           [&](const Across& op) { return across(id, op); },
           [&](const Update&) { return value(node.inputs[1]); },

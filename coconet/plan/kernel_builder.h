@@ -39,6 +39,7 @@ class KernelBuilder {
   ValueId stack(NodeId id);
   ValueId row_reduce(NodeId id, const Reduce& reduce);
   ValueId fold_of_blocks(NodeId id);
+  ValueId mean_of_blocks(NodeId id, ValueId sum);
   ValueId across(NodeId id, const Across& op);
   ValueId computed(NodeId id);
   ValueId mean_of_run(ValueId value, DType dtype, const Dim& columns, NodeId origin);

@@ -75,7 +75,8 @@ struct Count {
   Shape shape;
 };
 // The fold in order of a whole replicated vector, of block sums or a list of scalars; one an
-// element of a list of scalars: of the blocks of that member.
+// element of a list of scalars: of the blocks of that member. Of a list of tensors: the fold in
+// list order of the members' elements at the visited place of the statement's origin.
 struct FoldBuffer {
   BufferId buffer;
   Fold fold = Fold::sum;
@@ -205,6 +206,11 @@ struct Plan {
   std::vector<std::string> notes;
 
   const Buffer& buffer(BufferId id) const { return buffers.at(id.index); }
+  // Of a list of tensors, element by element.
+  bool is_across_members(const FoldBuffer& fold) const {
+    const TensorType& type = buffer(fold.buffer).type;
+    return type.is_list() && !type.is_scalar_list();
+  }
   const Launch& launch(LaunchId id) const { return launches.at(id.index); }
   // The packed dims of its lists, each once, in the order of the buffers: a call has a table of
   // each (kernel/list.h).

@@ -194,9 +194,10 @@ class Printer {
             },
             [&](const Count& count) { return "count " + text_of(count.shape); },
             [&](const FoldBuffer& fold) {
-              const bool member = statement.level == Level::element;
-              return "fold " + std::string(name_of(fold.fold)) + " of " + name(fold.buffer) +
-                     (member ? " of the member" : "");
+              const std::string of = plan_.is_across_members(fold)       ? " across its members"
+                                     : statement.level == Level::element ? " of the member"
+                                                                         : "";
+              return "fold " + std::string(name_of(fold.fold)) + " of " + name(fold.buffer) + of;
             },
         },
         statement.action);

@@ -31,6 +31,15 @@ Sizes small_sizes(const Plan& plan, std::int64_t blocks) {
     sizes.erase(dim);
     sizes.lists[dim] = {5, 0, 1030};
   }
+  for (const Node& node : plan.graph.nodes()) {
+    const Across* across = std::get_if<Across>(&node.op);
+    if (!across || !across->size) continue;
+    for (const Dim& dim : *plan.graph.node(node.inputs[0]).type.list) {
+      for (const std::string& name : dim.names()) {
+        if (!list_index(name).empty()) sizes.lists[name] = {12, 12, 12};
+      }
+    }
+  }
   const Shape* flat = flat_shape(plan);
   if (blocks == 0 || !flat) return sizes;
   for (const Dim& dim : *flat) {
@@ -71,6 +80,8 @@ std::set<std::string> bounded_dims(const Graph& graph) {
     }
     const Concat* concat = std::get_if<Concat>(&node.op);
     if (concat && concat->size) along(concat->dim);
+    const Across* across = std::get_if<Across>(&node.op);
+    if (across && across->size) dims = *across->size;
     const Conv2d* conv = std::get_if<Conv2d>(&node.op);
     for (int dim = 2; conv && conv->size && dim < 4; ++dim) along(dim);
     for (const Dim& dim : dims) out.insert(dim.names().begin(), dim.names().end());

@@ -35,6 +35,8 @@ constexpr std::array kConcat = {P{"x"}, P{"dim", Role::integer},
                                 P{"size", Role::size, false, true}};
 constexpr std::array kUpdate = {P{"storage"}, P{"value"}};
 constexpr std::array kXFold = {P{"x"}, P{"fold", Role::fold}};
+constexpr std::array kFold = {P{"x"}, P{"fold", Role::fold}, P{"mean", Role::flag, false, true}};
+constexpr std::array kAcross = {P{"x"}, P{"fold", Role::fold}, P{"size", Role::shape, false, true}};
 constexpr std::array kXFoldSlice = {P{"x"}, P{"fold", Role::fold}, P{"slice", Role::slice}};
 constexpr std::array kXFoldRoot = {P{"x"}, P{"fold", Role::fold}, P{"root", Role::integer}};
 constexpr std::array kXRootMaybe = {P{"x"}, P{"root", Role::integer, false}};
@@ -110,8 +112,11 @@ Op make_concat(Attributes a) {
   const Dim* size = std::get_if<Dim>(&a[1]);
   return Concat{integer_in(a[0]), size ? std::optional(*size) : std::nullopt};
 }
-Op make_fold(Attributes a) { return FoldBlocks{fold_in(a[0])}; }
-Op make_across(Attributes a) { return Across{fold_in(a[0])}; }
+Op make_fold(Attributes a) { return FoldBlocks{fold_in(a[0]), is_set(a[1])}; }
+Op make_across(Attributes a) {
+  const Shape* size = std::get_if<Shape>(&a[1]);
+  return Across{fold_in(a[0]), size ? std::optional(*size) : std::nullopt};
+}
 Op make_update(Attributes) { return Update{}; }
 Op make_all_reduce(Attributes a) { return AllReduce{fold_in(a[0]), {}}; }
 Op make_reduce_scatter(Attributes a) {
@@ -174,7 +179,7 @@ const auto& signatures() {
       Signature{"reshape", kReshape, false, make_reshape},
       Signature{"narrow", kNarrow, false, make_narrow},
       Signature{"concat", kConcat, false, make_concat, true},
-      Signature{"across", kXFold, false, make_across},
+      Signature{"across", kAcross, false, make_across},
       Signature{"update", kUpdate, false, make_update},
       Signature{"all_reduce", kXFold, true, make_all_reduce},
       Signature{"reduce_scatter", kXFoldSlice, true, make_reduce_scatter},
@@ -192,7 +197,7 @@ const auto& signatures() {
       Signature{"block_min", kX, false, block_reduction<Fold::min, false>},
       Signature{"block_prod", kX, false, block_reduction<Fold::prod, false>},
       Signature{"block_squares", kX, false, block_reduction<Fold::sum, true>},
-      Signature{"fold", kXFold, false, make_fold},
+      Signature{"fold", kFold, false, make_fold},
   };
   return kSignatures;
 }

@@ -168,7 +168,9 @@ Tensor layer_norm(const Operand& x, const Operand& gamma, const Operand& beta, c
   return Operand::call("layer_norm", {x, gamma, beta, eps});
 }
 
-Tensor across(const Operand& x, Fold fold) { return Operand::call("across", {x, fold}); }
+Tensor across(const Operand& x, Fold fold, const Shape& size) {
+  return Operand::call("across", {x, fold, size.empty() ? Given() : Given(size)});
+}
 
 Tensor rms_norm(const Operand& x, const Operand& gamma, const Operand& eps) {
   return Operand::call("rms_norm", {x, gamma, eps});

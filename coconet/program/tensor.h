@@ -160,8 +160,8 @@ Tensor prod(const Operand& x, const Over& over = Over());
 Tensor mean(const Operand& x, const Over& over = Over());
 Tensor norm(const Operand& x, std::optional<DType> out = std::nullopt);
 Tensor layer_norm(const Operand& x, const Operand& gamma, const Operand& beta, const Operand& eps);
-// Of a list of scalars: their fold, in list order.
-Tensor across(const Operand& x, Fold fold);
+// Of a list: the fold of its members, in list order; of tensors, which all have the shape `size`.
+Tensor across(const Operand& x, Fold fold, const Shape& size = {});
 Tensor rms_norm(const Operand& x, const Operand& gamma, const Operand& eps);
 Tensor softmax(const Operand& x, const Over& over = Over());  // none: the last dim
 

@@ -82,9 +82,8 @@ class Members {
   std::optional<Refusal> refuse() {
     if (auto refusal = find_collectives()) return refusal;
     const auto type = space_of_fused(graph_, set_);
-    if (!type) {
-      return scatter_.valid() ? std::nullopt : std::optional(only_scalars());
-    }
+    if (!type && scatter_.valid()) return std::nullopt;
+    if (!type) return Refusal{"all of it is scalar; there is nothing to fuse", {}};
     Space space(graph_, *type);
     const NodeSet prologue = prologue_nodes();
     for (NodeId id : list_of(set_)) {
@@ -103,8 +102,6 @@ class Members {
   NodeId last() const {
     return !gathers_.empty() ? gathers_[0] : !sends_.empty() ? sends_[0] : NodeId{};
   }
-
-  static Refusal only_scalars() { return {"all of it is scalar; there is nothing to fuse", {}}; }
 
   std::optional<Refusal> find_collectives() {
     for (NodeId id : list_of(set_)) {
@@ -149,9 +146,12 @@ class Members {
 
   NodeSet prologue_nodes() const {
     if (!scatter_.valid()) return none_of(graph_);
+    const AxisList axes = axes_of(graph_.node(scatter_).op);
     NodeSet out = dependencies(graph_, set_of(graph_, {scatter_}));
     for (int i = 0; i < graph_.size(); ++i) {
-      out[i] = out[i] && set_[i] && NodeId{i} != scatter_ && !graph_.node({i}).type.is_scalar();
+      const Node& node = graph_.node({i});
+      const bool scalar = node.type.is_scalar() && !folds_own_buffer(node, axes);
+      out[i] = out[i] && set_[i] && NodeId{i} != scatter_ && !scalar;
     }
     return out;
   }

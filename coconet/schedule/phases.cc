@@ -38,6 +38,12 @@ int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id) {
   return phases.of(id) - (is_tensor_wide(graph.node(id).op) ? 1 : 0);
 }
 
+bool folds_own_buffer(const Node& node, const AxisList& axes) {
+  return folds_buffer(node.op) && std::ranges::any_of(axes, [&](int axis) {
+           return node.type.layout.is<Local>(axis) || node.type.layout.is<Partial>(axis);
+         });
+}
+
 bool is_stored_over(const TensorType& space, const TensorType& type) {
   if (type.is_scalar()) return true;
   if (!(type.layout == space.layout)) return false;
@@ -71,13 +77,12 @@ class RowSearch {
     seen_[base.index] = true;
     const Node& node = graph_.node(base);
     if (node.type.is_scalar_list() && space_.is_list()) return {};  // read once a block
-    if (!computes(base)) {
+    if (!computes(base) || folds_buffer(node.op)) {
       const bool other = !node.type.is_scalar() && node.type.shape != space_.shape;
       return other ? base : NodeId{};
     }
     const bool rows = std::holds_alternative<Reduce>(node.op) || works_on_rows(node.op);
     if (rows) return base;
-    if (folds_buffer(node.op)) return {};
     for (NodeId input : node.inputs) {
       const NodeId found = find(input);
       if (found.valid()) return found;

@@ -27,6 +27,9 @@ int phase_of_reads(const Graph& graph, const Phases& phases, NodeId id);
 // A reduction of the whole tensor: its blocks come in one phase, its value in the next.
 bool is_tensor_wide(const Op& op);
 
+// Folds a buffer that is not the same on all ranks of these axes.
+bool folds_own_buffer(const Node& node, const AxisList& axes);
+
 // A kernel over `space` can store it: it has the space's shape, or one element a row (the last
 // dim), placed alike; or it is a scalar. Other values are computed again in each phase.
 bool is_stored_over(const TensorType& space, const TensorType& type);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "coconet/base/error.h"
 #include "coconet/kernel/dropout.h"
-#include "coconet/type/list.h"
 
 namespace coconet::simulate {
 
@@ -276,16 +276,33 @@ ScalarValue KernelTurn::fold_run(const plan::Statement& s, Fold fold) const {
   return total;
 }
 
-ScalarValue KernelTurn::fold_part(const plan::Statement& s, const plan::FoldBuffer& fold,
-                                  std::int64_t begin, std::int64_t end) const {
+// From the first on, in the accumulator; rounded once.
+ScalarValue KernelTurn::fold_at(const plan::Statement& s, const plan::FoldBuffer& fold,
+                                const std::vector<std::int64_t>& places) const {
   const DTypeKind wide = accumulator_of(s.dtype.kind);
   ScalarValue total = interp::identity(fold.fold, wide);
-  for (std::int64_t i = begin; i < end; ++i) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
     const ScalarValue next =
-        interp::cast(context_.memory.read(actor_, fold.buffer, rank_, i), wide);
-    total = i == begin ? next : interp::fold_step(fold.fold, total, next);
+        interp::cast(context_.memory.read(actor_, fold.buffer, rank_, places[i]), wide);
+    total = i == 0 ? next : interp::fold_step(fold.fold, total, next);
   }
   return interp::cast(total, s.dtype.kind);
+}
+
+ScalarValue KernelTurn::fold_part(const plan::Statement& s, const plan::FoldBuffer& fold,
+                                  std::int64_t begin, std::int64_t end) const {
+  std::vector<std::int64_t> places(end - begin);
+  std::iota(places.begin(), places.end(), begin);
+  return fold_at(s, fold, places);
+}
+
+void KernelTurn::fold_members(int index, const plan::FoldBuffer& fold, const ListBlocks& list) {
+  const plan::Statement& s = statement(index);
+  for (std::size_t i = 0; i < values_[index].size(); ++i) {
+    std::vector<std::int64_t> places(list.first_block().begin(), list.first_block().end() - 1);
+    for (std::int64_t& place : places) place = place * kBlock + flat(s.level, i, s.origin);
+    values_[index][i] = fold_at(s, fold, places);
+  }
 }
 
 void KernelTurn::fold_buffer(int index, const plan::FoldBuffer& fold) {
@@ -295,8 +312,9 @@ void KernelTurn::fold_buffer(int index, const plan::FoldBuffer& fold) {
     values_[index][0] = fold_part(s, fold, 0, count);
     return;
   }
-  const Dim& blocks = bound_.plan->buffer(fold.buffer).type.shape[0];
-  const ListBlocks list(blocks.elements(), bound_.sizes);
+  const Dim& packed = bound_.plan->buffer(fold.buffer).type.shape[0];
+  const ListBlocks list(packed.elements(), bound_.sizes);
+  if (bound_.plan->is_across_members(fold)) return fold_members(index, fold, list);
   for (std::size_t i = 0; i < values_[index].size(); ++i) {
     const std::int64_t member = visit_.elements[segment_.begin + i][0];
     values_[index][i] =

@@ -6,6 +6,7 @@
 
 #include "coconet/plan/visit.h"
 #include "coconet/simulate/turn_work.h"
+#include "coconet/type/list.h"
 
 namespace coconet::simulate {
 
@@ -40,6 +41,9 @@ class KernelTurn : public TurnWork {
   void drop_out(int index, const Dropout& op, int peer);
   interp::ScalarValue fold_run(const plan::Statement& statement, Fold fold) const;
   void fold_buffer(int index, const plan::FoldBuffer& fold);
+  void fold_members(int index, const plan::FoldBuffer& fold, const ListBlocks& list);
+  interp::ScalarValue fold_at(const plan::Statement& statement, const plan::FoldBuffer& fold,
+                              const std::vector<std::int64_t>& places) const;
   // Of elements [begin, end) of this rank's buffer.
   interp::ScalarValue fold_part(const plan::Statement& statement, const plan::FoldBuffer& fold,
                                 std::int64_t begin, std::int64_t end) const;

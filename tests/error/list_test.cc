@@ -32,10 +32,22 @@ TEST(ListRefusal, OfOtherOperations) {
   expect_error("z = matmul(w, w)", "7", "matmul takes no lists; found f32[M_i,H] list");
   expect_error("z = layer_norm(w, h, h, 1e-5)", "7", "layer_norm takes no lists");
   expect_error("z = sum(w, [1])", "7", "sum(x), one scalar for each member");
-  expect_error("z = mean(s)", "7", "their means need all of them");
   expect_error("z = norm(n)", "7", "legal: across(x, +)");
+}
+
+TEST(ListRefusal, OfMembersThatAcrossCannotFold) {
+  expect_error("z = across(h, +)", "7", "needed a list, whose members fold to one");
   expect_error("z = across(x, +)", "7", "across(norm(x), +)");
-  expect_error("z = across(h, +)", "7", "needed a list of scalars");
+  expect_error("z = across(w, +)", "7",
+               "its members may differ in size; needed: the shape that all "
+               "members have, [M_i,H] with a dim of one size");
+  expect_error("z = across(w, +, size=[H])", "7", "found size=[H]; needed");
+  expect_error("z = across(w, +, size=[H,4])", "7", "found size=[H,4]; needed");
+  expect_error("z = across(w, +, size=[M_i,H])", "7", "as size=[N,H] of members [N_i,H]");
+  expect_error("z = across(x, +, size=[K_j])", "7", "K_j is a dim of the list `k`");
+  expect_error("z = across(n, +, size=[H])", "7", "scalars, which have no size");
+  expect_error("z = across(s, +, size=[H])", "7", "across(all_gather(x), +, size=[...])");
+  expect_error("z = fold(all_gather(block_max(s)), max, mean=true)", "7", "a mean is of sums");
 }
 
 TEST(ListRefusal, OfSlicesByDims) {

@@ -27,6 +27,22 @@ TEST(FuseRefuses, AWholeAllReduce) {
                       {"`red` is reduce", "reduce_scatter and all_gather"});
 }
 
+// Of a list that each rank has of its own, it is another number on each peer.
+TEST(FuseRefuses, AFoldOfAListInThePrologue) {
+  const std::string lists =
+      "mesh world(dp) dim N_i, N program p(g: f32[N_i] list local, s: f32[] list local, "
+      "k: f32[] list, h: f32[N] local) {";
+  const std::string returned = " total = all_reduce(x, +) return total}";
+  expect_step_refused(lists + "w = across(s, +) x = g * w" + returned,
+                      "rs, ag = split(total) fuse(w, x, rs)",
+                      {"`w` is across", "must be pointwise"});
+  expect_step_refused(lists + "w = across(g, +, size=[N]) x = h * w" + returned,
+                      "rs, ag = split(total) fuse(w, x, rs)",
+                      {"`w` is across", "must be pointwise"});
+  expect_step_refused(lists + "q = g * 2 w = across(q, +, size=[N]) return w}", "fuse(q, w)",
+                      {"two iteration spaces"});
+}
+
 // Its mask would go by the elements of the group.
 TEST(FuseRefuses, ADropoutOfAnotherShape) {
   expect_step_refused(pointwise("d = dropout(sum(x, [2]), 0.5) y2 = y + d return y2"),

@@ -71,6 +71,15 @@ TEST(ReorderRefuses, ANewCollective) {
                       "rs, ag = split(total, (0)) reorder(ag, [y])", {"a new all_reduce"});
 }
 
+// Inference says it of the members' slices.
+TEST(ReorderRefuses, AFoldAcrossMembers) {
+  expect_step_refused(
+      "mesh world(dp) dim N_i, N program p(g: f32[N_i] list local) {"
+      "total = all_reduce(g, +) y = across(total, +, size=[N]) return y }",
+      "rs, ag = split(total) reorder(ag, [y])",
+      {"`y` cannot run before `ag`", "on different ranks", "across(all_gather(x)"});
+}
+
 TEST(ReorderRefuses, GathersOfOtherAxes) {
   expect_step_refused(
       "mesh world(dp, tp) dim N program p(g: f32[N] sliced(0)@dp, h: f32[N] sliced(0)@tp) {"

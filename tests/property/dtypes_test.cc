@@ -80,6 +80,8 @@ const Operation kOperations[] = {
     {"update", "update(s, x)", kAll},
     {"norm", "norm(list)", kFloats},
     {"sum", "across(sum(list), +)", kNumbers},
+    {"across", "across(alike, +, size=[K])", kNumbers},
+    {"mean", "mean(shard(list, (*)))", kFloats},
     {"all_reduce", "all_reduce(l, +)", kNumbers},
     {"all_reduce", "all_reduce(l, prod)", kNumbers},
     {"all_reduce", "all_reduce(l, max)", kNumbers},
@@ -115,11 +117,11 @@ bool takes(const Operation& operation, const std::string& dtype) {
 std::string program(const std::string& dtype, const std::string& statements,
                     const std::string& outputs) {
   const std::string t = " " + dtype;
-  return "mesh world(dp)\ndim N, M, K, N_i\nprogram p(x:" + t + "[N,M] sliced(0), y:" + t +
+  return "mesh world(dp)\ndim N, M, K, N_i, K_j\nprogram p(x:" + t + "[N,M] sliced(0), y:" + t +
          "[N,M] sliced(0), c: bool[N,M] sliced(0), w:" + t + "[N,M], l:" + t +
          "[N,M] local, v:" + t + "[M], a:" + t + "[N,M], b:" + t + "[M,K], image:" + t +
          "[K,1,N,N] sliced(0), kernel:" + t + "[K,1,K,K], flat:" + t +
-         "[N,M] sliced(*), list:" + t + "[N_i] list, state s:" + t +
+         "[N,M] sliced(*), list:" + t + "[N_i] list, alike:" + t + "[K_j] list, state s:" + t +
          "[N,M] sliced(0), scalar three: i32 = 3, scalar eps: " + (dtype == "f64" ? "f64" : "f32") +
          " = 1e-3) {\n" + statements + "  return " + outputs + "\n}\n";
 }
@@ -127,6 +129,7 @@ std::string program(const std::string& dtype, const std::string& statements,
 Sizes sizes() {
   Sizes out = {{"N", 5}, {"M", 210}, {"K", 3}};
   out.lists["N_i"] = {3, 0, 1030};
+  out.lists["K_j"] = {3, 3};
   return out;
 }
 

@@ -113,10 +113,15 @@ bool ProgramWriter::reduction(int x) {
                                              ReduceFn::min, ReduceFn::mean, ReduceFn::prod};
   const int rank = type(x).rank();
   if (rank == 0) return false;
-  if (type(x).is_scalar_list()) {
+  const bool scalars = type(x).is_scalar_list();
+  if (scalars || (type(x).is_list() && random_.chance(50))) {
     static const std::vector<Fold> kFolds = {Fold::sum, Fold::max, Fold::min, Fold::prod};
-    const auto folded = add(Across{random_.pick(kFolds)}, {x});
-    if (folded && random_.chance(60)) add(Pointwise{PointwiseFn::sub}, {x, *folded});
+    Across op{random_.pick(kFolds)};
+    if (!scalars) op.size = {Dim::named("N")};
+    const auto folded = add(op, {x});
+    if (folded && random_.chance(60)) {
+      add(Pointwise{PointwiseFn::sub}, {scalars ? x : like(*folded), *folded});
+    }
     return folded.has_value();
   }
   Reduce op{random_.pick(kFns), {}};

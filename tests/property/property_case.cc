@@ -249,6 +249,22 @@ std::optional<std::string> differs(const interp::Setting& setting, const Graph& 
   return std::nullopt;
 }
 
+namespace {
+
+bool folds_members(const Program& program) {
+  return std::ranges::any_of(program.statements, [](const Statement& statement) {
+    const Across* across = std::get_if<Across>(&statement.op);
+    return across && across->size;
+  });
+}
+
+// All of the size that an across of members says (ProgramWriter::reduction).
+void make_members_alike(Sizes& sizes) {
+  for (std::int64_t& size : sizes.lists.at("L_i")) size = sizes.at("N");
+}
+
+}  // namespace
+
 Case random_case(std::uint64_t seed) {
   Random random(seed);
   Case out;
@@ -257,6 +273,7 @@ Case random_case(std::uint64_t seed) {
     try {
       out.program = random_program(random);
       out.setting = random_setting(random, out.program.axes);
+      if (folds_members(out.program)) make_members_alike(out.setting.sizes);
       const Graph graph = build(out.program);
       Applied applied = start(graph);
       const int steps = random.below(kMostSteps + 1);

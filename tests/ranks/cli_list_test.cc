@@ -32,6 +32,57 @@ TEST(CliList, OneMemberAndEmptyOnes) {
   }
 }
 
+const std::string kAll =
+    "mesh world(dp)\ndim N_i, M_i, N, H\ndtype T = f16\n"
+    "def unit(x, s) = x / s\n"
+    "program all(g: T[N_i,H] list local, p: f32[N_i,H] list, q: f32[M_i] list sliced(*), s: f32[] "
+    "list, w: f32[N,H], state m: f32[N_i,H] list, state r: f32[] list, state f: f32[N,H], "
+    "scalar rate: f32 = 0.25) {\n"
+    "  total = all_reduce(cast(g, f32), +)\n  n = norm(total)\n  k = where(n > 1, 1 / n, s)\n"
+    "  u = across(k, +)\n  r2 = update(r, 0.5 * r + k)\n"
+    "  m2 = update(m, m * 0.9 + dropout(total, rate))\n  p2 = update(p, p - unit(m2, u) * k)\n"
+    "  a = across(g, +, size=[N,H])\n  b = all_reduce(cast(a, f32), max)\n"
+    "  c = across(p, prod, size=[N,H])\n  f2 = update(f, f + b * w + c)\n"
+    "  e = mean(q)\n  v = mean(g)\n  x = sum(q)\n  y = max(q)\n  z = all_gather(q * e)\n"
+    "  i = broadcast(reduce(g, min, 0))\n  j = shift(g, dp, 1)\n  o = norm(g, out=f32)\n"
+    "  return e, v, x, y, z, i, j, o, u\n}\n"
+    "schedule sharded for all {\n  rs, ag = split(total)\n"
+    "  body, gm, gp = reorder(ag, [n, k, u, r2, m2, p2])\n  as_slice(m)\n  dead(gm)\n"
+    "  fuse(rs, body, gp)\n  fuse(c, f2)\n}\n";
+
+// Every operation on lists, as generated code.
+TEST(CliList, EveryOperation) {
+  for (const char* ranks : {"1", "2", "3", "4"}) {
+    const std::string options = std::string(" --ranks ") + ranks;
+    const std::string alike = " --dim N_i=4,4,4,N=4,H=300,M_i=5,0,2100";
+    expect_verified(kAll, options + alike);
+    expect_verified(kAll, options + alike + " --schedule sharded");
+    expect_verified(kAll, options + " --dim N_i=,N=3,H=5 --schedule sharded");
+    expect_verified(kAll, options + " --dim N_i=0,0,N=0,H=5,M_i=0,0 --dtype T=bf16");
+  }
+}
+
+TEST(CliList, OfNoMembers) {
+  const TemporaryFolder folder;
+  const std::string out = folder.path("out"), file = out + "/p2.safetensors";
+  for (const char* schedule : {"", " --schedule sharded", " --schedule reordered"}) {
+    const ToolResult result = run_tool(kClip + "--ranks 3 --verify --dim N_i=" + schedule);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  }
+  const std::string run = kClip + "--ranks 2 --json ";
+  const ToolResult made = run_tool(run + "--dim N_i= --out " + out);
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(json_at(made.out, "dims/N_i"), "[]");
+  EXPECT_TRUE(SafetensorsFile(file).entries().empty());
+  const std::string given = run + "--in p=" + file + ":p2 ";
+  EXPECT_EQ(run_tool(given + "--dim N_i=").exit_code, 0);
+  EXPECT_EQ(run_tool(run + "--in " + file + " --dim=N_i=").exit_code, 0);
+  EXPECT_THAT(run_tool(given).out, HasSubstr("a list of no members is --dim N_i="));
+  EXPECT_THAT(run_tool("run examples/sgd.coco --ranks 2 --dim N=").err,
+              HasSubstr("takes one size, as N is no dim of a list; found none"));
+  EXPECT_THAT(run_tool(kClip + "--ranks 2 --dim N_i=,3").err, HasSubstr("found ''"));
+}
+
 TEST(CliList, MembersGoToAFileAndComeBack) {
   const TemporaryFolder folder;
   const std::string out = folder.path("out");

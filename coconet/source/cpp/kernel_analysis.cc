@@ -33,7 +33,7 @@ void KernelPrinter::find_uses() {
         needs_scratch_[input.index] = true;
       }
     }
-    if (is<FoldPeers>(id) && at(id).level == Level::element) needs_scratch_[id] = true;
+    if (fills_tile(id)) needs_scratch_[id] = true;
   }
   for (const Store& store : kernel_.stores) {
     const Id id = store.value.index;
@@ -49,7 +49,7 @@ bool KernelPrinter::has_scratch(Id id) const { return needs_scratch_[id]; }
 bool KernelPrinter::has_line(Id id) const {
   const Statement& statement = at(id);
   if (is<Load>(id)) return statement.level == Level::call && !statement.per_peer;
-  if (is<FoldPeers>(id) || is<ReduceRun>(id) || has_scratch(id)) return true;
+  if (is<FoldPeers>(id) || is<ReduceRun>(id) || across(id) || has_scratch(id)) return true;
   const Compute* compute = std::get_if<Compute>(&statement.action);
   if (compute && std::holds_alternative<Constant>(compute->op)) return false;
   if (!statement.per_peer && uses_[id] > 1) return true;
@@ -81,7 +81,10 @@ void KernelPrinter::choose_names() {
   Names names(&buffers_.of_kernels);
   for (const Store& store : kernel_.stores) names.take(names_of(store.buffer));
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
-    name_.push_back(has_line(id) ? names.fresh(wanted_name(id)) : "");
+    const std::string wanted = has_line(id) ? wanted_name(id) : "";
+    name_.push_back(!has_line(id) ? ""
+                    : across(id)  ? names.fresh_buffer(wanted)
+                                  : names.fresh(wanted));
   }
 }
 

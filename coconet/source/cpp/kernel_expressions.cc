@@ -60,7 +60,7 @@ std::string KernelPrinter::expression(Id id) {
   }
   if (!has_line(id)) return definition(id);
   const bool from_scratch = has_scratch(id) && at(id).level == Level::element && !in_fold_ &&
-                            (is<FoldPeers>(id) || loop_[id] < now_);
+                            (fills_tile(id) || loop_[id] < now_);
   return from_scratch ? name_[id] + "_tile[i]" : name_[id];
 }
 
@@ -154,6 +154,16 @@ std::string KernelPrinter::compute_definition(Id id) {
       std::get<Compute>(statement.action).op);
 }
 
+// `more`: how many elements, and where to, for a tile of them.
+std::string KernelPrinter::across_text(Id id, const std::string& more) {
+  const FoldBuffer& fold = *across(id);
+  const std::string& layout = layouts_.at(pieces_.of(plan_.graph.node(at(id).origin).type));
+  const Dim& packed = plan_.buffer(fold.buffer).type.shape[0];
+  return "fold_across<" + fold_type(fold.fold) + ">(" + list_text(plan_, packed) + ", pointer<" +
+         storage(fold.buffer) + ">(call, buffer::" + names_of(fold.buffer) +
+         ", call.rank), index_in(" + layout + ", run.coordinates, space.dims)" + more + ")";
+}
+
 std::string KernelPrinter::definition(Id id) {
   const auto& statement = at(id);
   return std::visit(
@@ -169,6 +179,7 @@ std::string KernelPrinter::definition(Id id) {
                    product_text(plan_, count.shape) + "})";
           },
           [&](const FoldBuffer& fold) {
+            if (across(id)) return across_text(id, "");
             const std::string name = names_of(fold.buffer);
             const std::string type = storage(fold.buffer);
             const std::string values =

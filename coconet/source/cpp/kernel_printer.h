@@ -60,6 +60,16 @@ class KernelPrinter {
   static std::string bare(const std::string& text);  // without the parentheses around all of it
   bool is_over_list() const { return kernel_.space.is_list() && !kernel_.space.is_scalar_list(); }
   bool moves(plan::BufferId buffer) const;  // its index moves along a run
+  // A fold across the members of a list of tensors.
+  const plan::FoldBuffer* across(Id id) const {
+    const auto* fold = is<plan::FoldBuffer>(id);
+    return fold && plan_.is_across_members(*fold) ? fold : nullptr;
+  }
+  // Computed for a whole tile at once, before the loops.
+  bool fills_tile(Id id) const {
+    return at(id).level == plan::Level::element && (is<plan::FoldPeers>(id) || across(id));
+  }
+  std::string across_text(Id id, const std::string& more);
   std::string tile_of_store(const plan::Store& store) const;
   std::string receivers_text(const plan::Store& store) const;
 

@@ -99,10 +99,14 @@ void KernelPrinter::print_preamble() {
     }
   }
   for (const std::string& group : groups) line("  ", group);
-  for (int b : laid_out) {
-    const std::string piece = pieces_.of(plan_.buffers[b].type);
-    const auto [layout, fresh] = layouts_.try_emplace(piece, "at_" + names_of({b}));
+  const auto lay_out = [&](const TensorType& type, const std::string& name) {
+    const std::string piece = pieces_.of(type);
+    const auto [layout, fresh] = layouts_.try_emplace(piece, "at_" + name);
     if (fresh) line("  ", "const Space " + layout->second + " = " + piece + ";");
+  };
+  for (int b : laid_out) lay_out(plan_.buffers[b].type, names_of({b}));
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    if (across(id)) lay_out(plan_.graph.node(at(id).origin).type, name_[id]);
   }
   for (int b : pointed) {
     const std::string name = names_of({b}), type = storage({b});
@@ -205,7 +209,10 @@ void KernelPrinter::print_tile() {
                       list_text(plan_, kernel_.space.shape[0]) + ", run.global / kBlockElements);");
   }
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
-    if (is<FoldPeers>(id) && at(id).level == Level::element) print_fold(id, kIndent);
+    if (!fills_tile(id)) continue;
+    if (is<FoldPeers>(id)) print_fold(id, kIndent);
+    const std::string tile = " + offset, count, " + name_[id] + "_tile.data()";
+    if (across(id)) line(kIndent, across_text(id, tile) + ";");
   }
   for (int loop = 0; loop < loops_; ++loop) {
     now_ = loop;
@@ -284,7 +291,7 @@ void KernelPrinter::print_loop(int loop) {
   const std::string indent = std::string(kIndent) + "  ";
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
     if (at(id).level != Level::element || loop_[id] != loop || !has_line(id)) continue;
-    if (at(id).per_peer || is<FoldPeers>(id)) continue;
+    if (at(id).per_peer || fills_tile(id)) continue;
     line(indent, "const " + compute_type(at(id).dtype.kind) + " " + name_[id] + " = " +
                      bare(definition(id)) + ";");
     if (has_scratch(id)) line(indent, name_[id] + "_tile[i] = " + name_[id] + ";");

@@ -2,6 +2,8 @@
 // same bits.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "coconet/execute/inputs.h"
 #include "coconet/execute/lists.h"
 #include "coconet/interp/compare.h"
@@ -80,7 +82,7 @@ TEST(List, FoldsAreOneOfEachMember) {
 }
 
 TEST(List, FoldsOverSlicesHaveTheirBits) {
-  for (const char* fold : {"norm(p)", "sum(p)", "max(p)"}) {
+  for (const char* fold : {"norm(p)", "sum(p)", "max(p)", "mean(p)"}) {
     SCOPED_TRACE(fold);
     for (int ranks = 1; ranks <= 4; ++ranks) {
       expect_by_member("  y = " + std::string(fold), kMixed, ranks, " sliced(*)");
@@ -115,6 +117,62 @@ TEST(List, AcrossFoldsInListOrder) {
   const Result result = run(graph, execute::distribute(graph, given, setting), setting);
   EXPECT_EQ(load(DTypeKind::f32, result.outputs.at("y")[1].data(), 0).f32, 0.0f);
   EXPECT_EQ(load(DTypeKind::f32, result.outputs.at("m")[1].data(), 0).f32, 1e8f);
+}
+
+// The members' elements fold as scalars would, in f32 also for 16 bits, and round once.
+TEST(List, AcrossFoldsTensorsElementByElement) {
+  const Graph graph = parse_program(
+      "mesh world(dp)\ndim N_i, N, H\nprogram p(g: f16[N_i,H] list local) {\n"
+      "  y = across(g, +, size=[N,H])\n  m = across(g, max, size=[N,H])\n"
+      "  return y, m\n}\n");
+  Setting setting = setting_of({600, 600, 600}, 2);
+  setting.sizes["N"] = 600;
+  setting.sizes["H"] = 2;
+  Tensors given;
+  for (int k = 0; k < 3; ++k) {
+    TensorData member = TensorData::zeros(DTypeKind::f16, {2, 600, 2});
+    for (std::int64_t i = 0; i < member.elements(); ++i) {
+      member.set_value(i, k == 0 ? 2048 : k == 1 ? 1 : i % 1200 == 1100 ? 7 : 1);
+    }
+    given[execute::member_name("g", k)] = member;
+  }
+  const Result result = run(graph, execute::distribute(graph, given, setting), setting);
+  for (int rank = 0; rank < 2; ++rank) {
+    const Bytes &y = result.outputs.at("y")[rank], &m = result.outputs.at("m")[rank];
+    ASSERT_EQ(y.size(), 1200 * sizeof(std::uint16_t));
+    EXPECT_EQ(cast(load(DTypeKind::f16, y.data(), 1099), DTypeKind::f32).f32, 2050.0f);
+    EXPECT_EQ(cast(load(DTypeKind::f16, y.data(), 1100), DTypeKind::f32).f32, 2056.0f);
+    EXPECT_EQ(cast(load(DTypeKind::f16, m.data(), 1100), DTypeKind::f32).f32, 2048.0f);
+  }
+}
+
+TEST(List, AcrossOfNoMembersIsTheIdentity) {
+  const Graph graph = parse_program(
+      "mesh world(dp)\ndim N_i, N\nprogram p(g: f32[N_i] list, s: f32[] list) {\n"
+      "  y = across(g, prod, size=[N])\n  z = across(s, max)\n  return y, z\n}\n");
+  Setting setting = setting_of({}, 1);
+  setting.sizes["N"] = 3;
+  const Result result = run(graph, execute::distribute(graph, {}, setting), setting);
+  EXPECT_EQ(load(DTypeKind::f32, result.outputs.at("y")[0].data(), 2).f32, 1.0f);
+  EXPECT_TRUE(std::isinf(load(DTypeKind::f32, result.outputs.at("z")[0].data(), 0).f32));
+}
+
+TEST(List, AcrossNeedsMembersOfOneSize) {
+  const Graph graph = parse_program(
+      "mesh world(dp)\ndim N_i, N\nprogram p(g: f32[2*N_i] list) {\n"
+      "  y = across(g, +, size=[N])\n  return y\n}\n");
+  const auto bound = [&](std::vector<std::int64_t> n) {
+    Setting setting = setting_of(std::move(n), 2);
+    setting.sizes["N"] = 8;
+    run(graph, execute::distribute(graph, draw(graph, setting), setting), setting);
+  };
+  bound({4, 4});
+  fixture::expect_refused(
+      [&] {
+        bound({4, 4, 3});
+      },
+      {"member 2 has 2*N_i = 6 and member 0 N = 8; give sizes that are equal"});
+  fixture::expect_refused([&] { bound({3, 4}); }, {"member 0 has 2*N_i = 6 and size says N = 8"});
 }
 
 TEST(List, RequirementsAreOfEachMember) {

@@ -101,9 +101,11 @@ TEST(Program, EveryFunction) {
   p.let("t", shard(x, Slice::range(0, 1)));
   p.let("u", as_partial(g, Fold::sum));
   p.let("v", root(g, 2, on("tp")));
-  expect_same(p, R"(mesh world(tp)  dim N, M  dtype T = bf16
+  const Tensor y = p.input("y", f32, list({p.dim("N_i"), M}));
+  p.let("o", across(y, Fold::max, {N, M}) / across(norm(y), Fold::sum));
+  expect_same(p, R"(mesh world(tp)  dim N, M, N_i  dtype T = bf16
       program p(x: f32[N,M], w: f32[M,N] sliced(0), q: f32[N] partial(+), l: f32[N] local,
-                g: f32[M], state m: f32[N] sliced(*)) {
+                g: f32[M], state m: f32[N] sliced(*), y: f32[N_i,M] list) {
         a = abs(sqrt(rsqrt(exp(log(tanh(erf(relu(gelu(silu(sigmoid(x)))))))))))
         b = pow(min(x, 1), max(x, x))
         c = cast(dropout(x, 0.1, site=7), T)
@@ -117,6 +119,7 @@ TEST(Program, EveryFunction) {
         t = shard(x, (0..1))
         u = as_partial(g, +)
         v = root(g, 2)
+        o = across(y, max, size=[N,M]) / across(norm(y), +)
       })");
 }
 

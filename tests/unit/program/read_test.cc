@@ -209,8 +209,9 @@ TEST(ReadProgram, Lists) {
   const Graph graph = parse_program(
       "mesh w(dp)\ndim N_i, M_i, K_j, H\nprogram p(g: f16[N_i] list local, w: f32[M_i,H] list "
       "sliced(*), s: f32[] list, t: f32[] list(j), k: f32[K_j] list, list: f32[H]) {\n"
+      "  d = across(g, max, size=[2*H])\n  e = mean(w)\n"
       "  n: f32[] list = norm(w)\n  a = across(n, max)\n  b = g * cast(s, f16)\n"
-      "  c = k * t\n  return a, b, c, list\n}");
+      "  c = k * t\n  return a, b, c, d, e, list\n}");
   const auto type = [&](const char* name) {
     return graph.node(graph.find(name)).type.text(graph.mesh());
   };
@@ -221,6 +222,10 @@ TEST(ReadProgram, Lists) {
   EXPECT_EQ(type("a"), "f32[]");
   EXPECT_EQ(type("t"), "f32[] list(j)");
   EXPECT_EQ(type("c"), "f32[K_j] list");
+  EXPECT_EQ(type("d"), "f16[2*H] local");
+  const std::string printed = print(graph);
+  EXPECT_TRUE(printed.find("d = across(g, max, size=[2*H])") != std::string::npos);
+  EXPECT_TRUE(printed.find("fold(all_gather(block_sums(w)), +, mean=true)") != std::string::npos);
   expect_parses_back(graph);
 }
 

@@ -71,6 +71,58 @@ TEST_P(ListPlans, FusedUpdatesOfScalarsOfEachMember) {
               GetParam());
 }
 
+// As a launch of its own, in one kernel with what reads it (of its shape, of more dims, once a
+// row), and before a collective.
+TEST_P(ListPlans, AcrossOfTensors) {
+  const std::string heading =
+      "mesh world(dp)\ndim N_i, N, H\nprogram folds(g: f16[N_i,H] list local, p: f32[N_i,H] list,\n"
+      "  h: f32[H,N_i] list, c: f32[N_i,1] list, w: f32[N,H], z: f32[2,N,H], state m: f32[N,H]) "
+      "{\n";
+  const auto expect = [&](const std::string& body, const std::string& steps,
+                          std::vector<std::int64_t> n) {
+    SCOPED_TRACE(body + "\n" + steps);
+    Sizes sizes{{"N", n.empty() ? 9 : n[0]}, {"H", 300}};
+    sizes.lists["N_i"] = std::move(n);
+    const Planned sample = planned(heading + body + "\n}\n", steps, sizes, {GetParam()});
+    plan::verify(sample.plan);
+    EXPECT_GT(plan::verify_small(sample.plan), 0);
+    for (int seed = 0; seed < 2; ++seed) {
+      const ExecutorOptions options{policy_of(seed), static_cast<std::uint64_t>(seed), {}};
+      EXPECT_TRUE(same_results(sample.graph,
+                               execute(sample.plan, sample.setting, sample.inputs, options),
+                               sample.meaning()));
+    }
+  };
+  const std::string fused =
+      "  a = across(p, +, size=[N,H])\n  k = across(c, max, size=[N,1])\n  y = a * k + z\n"
+      "  m2 = update(m, m * 2)\n  return y, m2";
+  const std::string sent =
+      "  l = across(cast(g, f32), +, size=[N,H])\n  total = all_reduce(l, +)\n"
+      "  a = across(p, min, size=[N,H])\n  y = total * a + w\n  return y";
+  for (const std::vector<std::int64_t>& n : {std::vector<std::int64_t>{}, {7}, {4, 4, 4}, {0, 0}}) {
+    expect(fused, "", n);
+    expect(fused, "fuse(a, k, y)", n);
+    expect(
+        "  a = across(p, +, size=[N,H])\n  k = across(c, max, size=[N,1])\n  y = a * k\n"
+        "  m2 = update(m, y)\n  return m2",
+        "fuse(a, k, y)", n);
+    expect("  a = across(h, prod, size=[H,N])\n  y = a - 1\n  return y", "fuse(a, y)", n);
+    expect(sent, "", n);
+    expect(sent, "rs, ag = split(total)\n  b, gy = reorder(ag, [a, y])\n  fuse(rs, b, gy)", n);
+  }
+}
+
+TEST_P(ListPlans, MeansOfSlices) {
+  const int ranks = GetParam();
+  expect_same("  a = shard(p, (*))\n  n = mean(a)\n  y = all_gather(a - n)\n  return y, n", "",
+              ranks);
+  const std::string body =
+      "  total = all_reduce(cast(g, f32), +)\n  n = mean(total)\n  p2 = update(p, p - total * n)\n";
+  const std::string moved = "rs, ag = split(total)\n  body, gp = reorder(ag, [n, p2])\n";
+  expect_same(body + "  return p2, n", moved, ranks);
+  expect_same(body + "  return p2, n", moved + "  fuse(rs, body, gp)", ranks);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, ListPlans, testing::Values(1, 2, 3, 8));
 
 }  // namespace
