@@ -74,6 +74,8 @@ class DimBinding {
   void add(const std::string& name, const Input& input, const TensorData& tensor,
            const std::string& file_of, std::int64_t member);
   void add_list(const std::string& name, const Input& input, const GlobalTensors& given);
+  // `one` is the size that all members of a list have in `numbered`.
+  void add_alike(const Dim& numbered, const Dim& one) { alike_.emplace_back(numbered, one); }
   Sizes solved();
 
  private:
@@ -82,6 +84,7 @@ class DimBinding {
   std::optional<std::int64_t> known(const std::string& name, std::int64_t member) const;
   // The one name of the dim that has no size yet, if there is just one and it occurs once.
   std::string only_unknown(const DimUse& use) const;
+  bool learn_from(const DimUse& use);
   void learn();
   void fill_lists();
   std::int64_t needed(const DimUse& use) const;
@@ -94,6 +97,7 @@ class DimBinding {
   std::map<std::pair<std::string, std::int64_t>, std::int64_t> of_members_;  // learned
   std::map<std::string, std::pair<std::int64_t, std::string>> members_;  // by index, and of which
   std::vector<DimUse> uses_;
+  std::vector<std::pair<Dim, Dim>> alike_;
 };
 
 void DimBinding::check_wanted(const Sizes& wanted) const {
@@ -174,7 +178,8 @@ void DimBinding::add_list(const std::string& name, const Input& input, const Glo
 std::optional<std::int64_t> DimBinding::known(const std::string& name, std::int64_t member) const {
   if (is_list_dim(name)) {
     const auto list = sizes_.lists.find(name);
-    if (list != sizes_.lists.end()) return list->second.at(member);
+    const bool none = list != sizes_.lists.end() && list->second.empty();
+    if (list != sizes_.lists.end() && !none) return list->second.at(member);
     const auto learned = of_members_.find({name, member});
     return learned == of_members_.end() ? std::nullopt : std::optional(learned->second);
   }
@@ -192,25 +197,35 @@ std::string DimBinding::only_unknown(const DimUse& use) const {
   return unknown;
 }
 
-// From dims that have one unknown name left, until nothing more is learned.
+// From a dim that has one unknown name left. Whether members are alike is for check_sizes to say.
+bool DimBinding::learn_from(const DimUse& use) {
+  const std::string name = only_unknown(use);
+  if (name.empty()) return false;
+  std::int64_t factor = use.dim.coefficient();
+  for (const std::string& other : use.dim.names()) {
+    if (other != name) factor = checked_product(factor, *known(other, use.member));
+  }
+  if (factor == 0) return false;
+  if (use.size % factor != 0) {
+    if (use.tensor.empty()) return false;
+    refuse("input " + use.tensor + ": dim " + std::to_string(use.position) + " is " +
+           use.dim.text() + ", a multiple of " + std::to_string(factor) + "; found " +
+           std::to_string(use.size));
+  }
+  (is_list_dim(name) ? of_members_[{name, use.member}] : sizes_[name]) = use.size / factor;
+  return true;
+}
+
+// Until nothing more is learned.
 void DimBinding::learn() {
   for (bool learned = true; learned;) {
     learned = false;
-    for (const DimUse& use : uses_) {
-      const std::string name = only_unknown(use);
-      if (name.empty()) continue;
-      std::int64_t factor = use.dim.coefficient();
-      for (const std::string& other : use.dim.names()) {
-        if (other != name) factor = checked_product(factor, *known(other, use.member));
-      }
-      if (factor == 0) continue;
-      if (use.size % factor != 0) {
-        refuse("input " + use.tensor + ": dim " + std::to_string(use.position) + " is " +
-               use.dim.text() + ", a multiple of " + std::to_string(factor) + "; found " +
-               std::to_string(use.size));
-      }
-      (is_list_dim(name) ? of_members_[{name, use.member}] : sizes_[name]) = use.size / factor;
-      learned = true;
+    for (const DimUse& use : uses_) learned = learn_from(use) || learned;
+    for (const auto& [numbered, one] : alike_) {
+      const DimUse first{"", 0, numbered, 0, 0};
+      const bool bound = std::ranges::all_of(
+          numbered.names(), [&](const std::string& name) { return known(name, 0).has_value(); });
+      if (bound) learned = learn_from({"", 0, one, needed(first), -1}) || learned;
     }
   }
 }
@@ -268,6 +283,10 @@ Sizes bind_dims(const Graph& graph, const GlobalTensors& given, const MeshSizes&
                 const Sizes& wanted, const InputFiles& files) {
   DimBinding binding(graph, mesh, wanted, files);
   for (const Node& node : graph.nodes()) {
+    const Across* across = std::get_if<Across>(&node.op);
+    for (std::size_t d = 0; across && across->size && d < across->size->size(); ++d) {
+      binding.add_alike((*graph.node(node.inputs[0]).type.list)[d], (*across->size)[d]);
+    }
     const Input* input = std::get_if<Input>(&node.op);
     if (!input) continue;
     if (input->type.is_list()) {

@@ -144,14 +144,8 @@ class Writer {
                      if (o.size) out_ += o.size->text();
                    },
                    [](const BlockReduce&) {},
-                   [&](const FoldBlocks& o) {
-                     fold(o.fold);
-                     if (o.mean) out_ += ", mean=true";
-                   },
-                   [&](const Across& o) {
-                     fold(o.fold);
-                     if (o.size) out_ += ", size=" + text_of(*o.size);
-                   },
+                   [&](const FoldBlocks& o) { fold(o.fold), out_ += o.mean ? ", mean=true" : ""; },
+                   [&](const Across& o) { fold(o.fold), write_size(o.size); },
                    [](const Update&) {},
                    [&](const AllReduce& o) { fold(o.fold); },
                    [&](const ReduceScatter& o) {
@@ -178,7 +172,11 @@ class Writer {
   void write_window(const Conv2d& op) {
     if (op.stride != 1) out_ += ", stride=" + std::to_string(op.stride);
     if (op.padding != 0) out_ += ", padding=" + std::to_string(op.padding);
-    if (op.size) out_ += ", size=" + text_of(*op.size);
+    write_size(op.size);
+  }
+
+  void write_size(const std::optional<Shape>& size) {
+    if (size) out_ += ", size=" + text_of(*size);
   }
 
   void write_dims(const std::vector<int>& dims) {

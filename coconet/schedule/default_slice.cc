@@ -98,6 +98,7 @@ std::optional<Refusal> refuse_flat(const Graph& graph, NodeId value, const AxisL
 
 Verdict<Slice> default_slice(const Graph& graph, NodeId value, const AxisList& axes) {
   const TensorType& type = graph.node(value).type;
+  if (type.is_list()) return Slice::all();
   std::optional<int> rows = reduced_from(graph, value);
   if (const auto product = rows_of_product(graph, value)) {
     rows = std::min(rows.value_or(*product), *product);

@@ -11,7 +11,7 @@ namespace coconet {
 // the first dim that a row reduction or layer_norm after it reduces. If neither says where rows
 // end, or there are none: the whole as one index, (*), if everything that follows up to the next
 // collective accepts it; otherwise a refusal that names what does not. Literal 1 dims at the ends
-// are left out.
+// are left out. Of a list (*), as it has no other.
 Verdict<Slice> default_slice(const Graph& graph, NodeId value, const AxisList& axes);
 
 }  // namespace coconet

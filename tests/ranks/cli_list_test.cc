@@ -62,6 +62,21 @@ TEST(CliList, EveryOperation) {
   }
 }
 
+// The one size of its members need not be given again.
+TEST(CliList, AcrossSaysTheSizeOfItsMembers) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("it.coco");
+  test::write_text(file,
+                   "mesh world(dp)\ndim N_i, N\nprogram p(g: f32[2*N_i] list) {\n"
+                   "  y = across(g, +, size=[4*N])\n  return y\n}\n");
+  const std::string run = "run " + file + " --ranks 2 --json --dim N_i=";
+  EXPECT_EQ(json_at(run_tool(run + "6,6").out, "dims/N"), "3");
+  EXPECT_THAT(run_tool(run + "6,4").out, HasSubstr("member 1 has 2*N_i = 8 and member 0 4*N = 12"));
+  EXPECT_THAT(run_tool(run + "5,5").out, HasSubstr("dim N has no size"));
+  EXPECT_THAT(run_tool(run).out, HasSubstr("dim N has no size"));
+  EXPECT_EQ(run_tool(run + ",N=3").exit_code, 0);
+}
+
 TEST(CliList, OfNoMembers) {
   const TemporaryFolder folder;
   const std::string out = folder.path("out"), file = out + "/p2.safetensors";

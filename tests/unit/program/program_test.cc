@@ -80,7 +80,7 @@ TEST(Program, MovementOfDataAndRequire) {
 
 TEST(Program, EveryFunction) {
   Program p("p", Mesh{"world", {"tp"}});
-  const Dim N = p.dim("N"), M = p.dim("M");
+  const Dim N = p.dim("N"), M = p.dim("M"), N_i = p.dim("N_i");
   const DType T = p.dtype("T", bf16);
   const Tensor x = p.input("x", f32, {N, M});
   const Tensor w = p.input("w", f32, {M, N}, sliced(0));
@@ -101,7 +101,7 @@ TEST(Program, EveryFunction) {
   p.let("t", shard(x, Slice::range(0, 1)));
   p.let("u", as_partial(g, Fold::sum));
   p.let("v", root(g, 2, on("tp")));
-  const Tensor y = p.input("y", f32, list({p.dim("N_i"), M}));
+  const Tensor y = p.input("y", f32, list({N_i, M}));
   p.let("o", across(y, Fold::max, {N, M}) / across(norm(y), Fold::sum));
   expect_same(p, R"(mesh world(tp)  dim N, M, N_i  dtype T = bf16
       program p(x: f32[N,M], w: f32[M,N] sliced(0), q: f32[N] partial(+), l: f32[N] local,

@@ -112,6 +112,21 @@ TEST_P(ListPlans, AcrossOfTensors) {
   }
 }
 
+TEST_P(ListPlans, AcrossBehindAGather) {
+  Sizes sizes{{"N", 1500}};
+  sizes.lists["N_i"] = {1500, 1500};
+  const Planned sample = planned(
+      "mesh world(dp)\ndim N_i, N\nprogram p(g: f16[N_i] list local) {\n"
+      "  total = all_reduce(g, +)\n  t = relu(total)\n  y = across(t, +, size=[N])\n"
+      "  return y\n}\n",
+      "rs, ag = split(total)\n  body, gt = reorder(ag, [t])\n  fuse(rs, body, gt)", sizes,
+      {GetParam()});
+  plan::verify_small(sample.plan);
+  EXPECT_TRUE(same_results(sample.graph,
+                           execute(sample.plan, sample.setting, sample.inputs, ExecutorOptions{}),
+                           sample.meaning()));
+}
+
 TEST_P(ListPlans, MeansOfSlices) {
   const int ranks = GetParam();
   expect_same("  a = shard(p, (*))\n  n = mean(a)\n  y = all_gather(a - n)\n  return y, n", "",
