@@ -50,7 +50,38 @@ const std::string kAll =
     "  body, gm, gp = reorder(ag, [n, k, u, r2, m2, p2])\n  as_slice(m)\n  dead(gm)\n"
     "  fuse(rs, body, gp)\n  fuse(c, f2)\n}\n";
 
-// Every operation on lists, as generated code.
+const std::string kPlaced = R"(mesh world(dp, tp)
+dim N_i, K_j, H
+require N_i != 3 and H > 0
+program two(x: f32[N_i,H] list partial(+)@tp, y: bf16[N_i,H] list local@dp, z: f32[K_j] list sliced(*)@[dp,tp],
+            r: f32[N_i,H] list rooted(0)@tp local@dp, s: f32[] list, t: f32[] list(j), k: i64[K_j] list local@tp,
+            u: f32[N_i,H] list sliced(*)@tp) {
+  a = all_reduce(x / 2 + as_partial(s * 2, +)@tp, +)@tp
+  b = reduce_scatter(cast(y, f32), +, (*))@dp
+  c = all_gather(b)@dp - a
+  d = broadcast(r + s)@tp
+  e = broadcast(d, 0)@dp
+  f = z * t + 1
+  g = norm(f)
+  h = across(g, max) + across(t, min)
+  i = all_reduce(k * k, prod)@tp
+  j = prod(i)
+  l = across(j, +)
+  m = shard(c, (*))@tp * u
+  n = all_gather(m)@tp
+  o = norm(m)
+  p = mean(all_reduce(x, +)@tp)
+  q = root(s, 0)@dp
+  v = all_gather(f)@[dp,tp]
+  w = shift(y, dp, -1, wrap)
+  aa = reduce(w, max, 0)@dp
+  bb = mean(z)
+  cc = mean(u)
+  return a, c, e, g, h, i, l, n, o, p, q, v, w, aa, bb, cc
+}
+)";
+
+// Every operation on lists and every placement of one, as generated code.
 TEST(CliList, EveryOperation) {
   for (const char* ranks : {"1", "2", "3", "4"}) {
     const std::string options = std::string(" --ranks ") + ranks;
@@ -59,6 +90,11 @@ TEST(CliList, EveryOperation) {
     expect_verified(kAll, options + alike + " --schedule sharded");
     expect_verified(kAll, options + " --dim N_i=,N=3,H=5 --schedule sharded");
     expect_verified(kAll, options + " --dim N_i=0,0,N=0,H=5,M_i=0,0 --dtype T=bf16");
+  }
+  for (const char* mesh : {"dp=1,tp=1", "dp=1,tp=2", "dp=3,tp=1", "dp=2,tp=2"}) {
+    const std::string options = std::string(" --mesh ") + mesh;
+    expect_verified(kPlaced, options + " --dim N_i=5,1,0,20,K_j=4,2100,H=130");
+    expect_verified(kPlaced, options + " --dim N_i=,K_j=0,H=1");
   }
 }
 
