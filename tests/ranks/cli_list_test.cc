@@ -53,8 +53,9 @@ const std::string kAll =
 const std::string kPlaced = R"(mesh world(dp, tp)
 dim N_i, K_j, H
 require N_i != 3 and H > 0
-program two(x: f32[N_i,H] list partial(+)@tp, y: bf16[N_i,H] list local@dp, z: f32[K_j] list sliced(*)@[dp,tp],
-            r: f32[N_i,H] list rooted(0)@tp local@dp, s: f32[] list, t: f32[] list(j), k: i64[K_j] list local@tp,
+program two(x: f32[N_i,H] list partial(+)@tp, y: bf16[N_i,H] list local@dp,
+            z: f32[K_j] list sliced(*)@[dp,tp], r: f32[N_i,H] list rooted(0)@tp local@dp,
+            s: f32[] list, t: f32[] list(j), k: i64[K_j] list local@tp,
             u: f32[N_i,H] list sliced(*)@tp) {
   a = all_reduce(x / 2 + as_partial(s * 2, +)@tp, +)@tp
   b = reduce_scatter(cast(y, f32), +, (*))@dp
