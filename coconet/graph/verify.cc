@@ -168,8 +168,16 @@ namespace {
 
 void note_names(const Shape& shape, const Node& node, std::map<std::string, const Node*>& uses) {
   for (const Dim& dim : shape) {
+    if (dim.is_packed()) continue;  // of block sums
     for (const std::string& name : dim.names()) uses.try_emplace(name, &node);
   }
+}
+
+// A use of a dim by what is no list.
+std::string use_text(const Node& node, const std::string& dim) {
+  if (std::holds_alternative<DimSize>(node.op)) return "size(" + dim + ")";
+  if (node.name.empty()) return "a " + std::string(name_of(node.op));
+  return "`" + node.name + "`, which is no list";
 }
 
 }  // namespace
@@ -177,16 +185,15 @@ void note_names(const Shape& shape, const Node& node, std::map<std::string, cons
 void verify_lists(const Graph& graph) {
   std::map<std::string, const Node*> of_lists, of_others;  // the first use of a dim
   for (const Node& node : graph.nodes()) {
-    if (const Input* input = std::get_if<Input>(&node.op)) {
-      const TensorType& type = input->type;
-      note_names(type.list.value_or(type.shape), node, type.is_list() ? of_lists : of_others);
-    }
+    const bool input = std::holds_alternative<Input>(node.op);
+    if (input && node.type.is_list()) note_names(*node.type.list, node, of_lists);
     if (const DimSize* size = std::get_if<DimSize>(&node.op)) {
       note_names({size->dim}, node, of_others);
     }
-    if (const Across* across = std::get_if<Across>(&node.op)) {
-      note_names(across->size.value_or(Shape{}), node, of_others);
+    if (const Narrow* narrow = std::get_if<Narrow>(&node.op)) {
+      note_names({narrow->start}, node, of_others);
     }
+    if (!node.type.is_list()) note_names(node.type.shape, node, of_others);
   }
   std::set<std::string> indices;
   for (const auto& [name, node] : of_lists) {
@@ -195,12 +202,10 @@ void verify_lists(const Graph& graph) {
     indices.insert(index);
     const auto other = of_others.find(name);
     if (other == of_others.end()) continue;
-    const std::string where = other->second->name.empty()
-                                  ? "size(" + name + ")"
-                                  : "`" + other->second->name + "`, which is no list";
     throw UserError(ErrorKind::type,
                     name + " is a dim of the list `" + node->name +
-                        "`, with a size for each member, but stands in " + where +
+                        "`, with a size for each member, but stands in " +
+                        use_text(*other->second, name) +
                         "; needed: a dim of one size; declare another dim",
                     other->second->where);
   }

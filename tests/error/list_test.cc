@@ -62,6 +62,8 @@ TEST(ListRefusal, OfDimsOfListsElsewhere) {
                   "N_i is a dim of the list `x`, with a size for each member, but stands "
                   "in `o`"}});
   expect_errors(with_lists("z = x / size(N_i)"), {{"4:7", "stands in size(N_i); needed"}});
+  expect_error("z = narrow(h, 0, M_i, 0)", "7", "M_i is a dim of the list `w`");
+  expect_error("z = -narrow(h, 0, 0, N_i)", "8", "each member, but stands in a narrow; needed");
   expect_errors(with_lists("z = x", ", o: f32[] list(q)"),
                 {{"3:145", "nothing says how many scalars the list `o` has"}});
 }
