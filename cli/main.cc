@@ -1,8 +1,14 @@
 // The coconet tool.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <system_error>
 
 #include "cli/commands.h"
 #include "cli/report.h"
@@ -56,9 +62,45 @@ int run(const Command& command, bool json) {
   } catch (const std::length_error&) {
     return report(UserError{ErrorKind::runtime, "out of memory; smaller sizes need less"}, context,
                   json);
+  } catch (const std::system_error& error) {
+    const std::string what = std::string("the system refuses: ") + error.what();
+    return report(UserError{ErrorKind::runtime, what}, context, json);
   } catch (const std::exception& error) {
     return report_fault(error, json);
   }
+}
+
+// Where even an error cannot be raised for want of memory, as in a destructor.
+[[noreturn]] void end_without_memory() {
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view kText = "error: out of memory; smaller sizes need less\n";
+    std::fwrite(kText.data(), 1, kText.size(), stderr);  // without a buffer
+    _exit(3);
+  } catch (...) {
+  }
+  std::abort();
+}
+
+// A stack that cannot grow, as a limit of memory (ulimit -v) is met, ends a process by a signal and
+// without a word: so it grows now.
+__attribute__((noinline)) void grow_stack() {
+  constexpr std::size_t kBytes = 512 << 10;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur < 2 * kBytes) return;
+  [[maybe_unused]] volatile char room[kBytes];
+  for (std::size_t at = kBytes; at > 0; at -= 1024) room[at - 1] = 0;
+}
+
+// What the system does to a process by a signal becomes an error with words where it can be.
+void prepare_process() {
+  // Ignored by some parents; then the ends of ranks and compilers could not be told.
+  std::signal(SIGCHLD, SIG_DFL);
+  // Of a file that grows beyond ulimit -f; then writing says it.
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::set_terminate(end_without_memory);
+  grow_stack();
 }
 
 std::string no_command(const CLI::App& app, const std::string& found) {
@@ -135,8 +177,7 @@ std::string without_value(const std::vector<std::string>& words) {
 }
 
 int main(int argc, char** argv) {
-  // Ignored by some parents; then the ends of ranks and compilers could not be told.
-  std::signal(SIGCHLD, SIG_DFL);
+  prepare_process();
   CLI::App app("CoCoNet: computation and communication of distributed ML programs in one place",
                "coconet");
   app.set_version_flag("--version", kVersion);

@@ -82,15 +82,12 @@ class TemporaryFile {
 
   void rename_to(const fs::path& target) {
     if (::fsync(descriptor_) != 0) fail_with_errno(path_, "writing to the disk failed");
-    if (name_.empty()) {
-      take_name([&] {
-        return ::linkat(AT_FDCWD, link_of_descriptor().c_str(), AT_FDCWD, name_.c_str(),
-                        AT_SYMLINK_FOLLOW) == 0;
-      });
-    }
+    const bool placed = name_.empty() && link_to(target);
+    if (placed) name_ = target;
+    if (name_.empty()) take_name([&] { return link_to(name_); });
     const int descriptor = std::exchange(descriptor_, -1);
     if (::close(descriptor) != 0) fail_with_errno(path_, "closing the file failed");
-    if (::rename(name_.c_str(), target.c_str()) != 0) {
+    if (!placed && ::rename(name_.c_str(), target.c_str()) != 0) {
       fail_with_errno(path_, "the finished file cannot be renamed to its place");
     }
     renamed_ = true;
@@ -99,6 +96,13 @@ class TemporaryFile {
  private:
   static constexpr std::size_t kMaxWrite = std::size_t{1} << 30;  // Linux writes below 2 GiB a call
   static constexpr mode_t kMode = 0666;
+
+  // Gives the file a name that nobody has: at once the right one, where there is no file to
+  // replace.
+  bool link_to(const fs::path& name) const {
+    return ::linkat(AT_FDCWD, link_of_descriptor().c_str(), AT_FDCWD, name.c_str(),
+                    AT_SYMLINK_FOLLOW) == 0;
+  }
 
   std::string link_of_descriptor() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
 

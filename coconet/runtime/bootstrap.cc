@@ -110,7 +110,10 @@ std::string missing(const std::vector<Member>& members) {
 // Enters the rank that has sent this message.
 void admit(const JoinOptions& options, std::vector<Member>& members, FileDescriptor socket,
            Message message) {
-  if (message.bytes.empty()) refuse(members, "one of " + missing(members) + " died as it joined");
+  if (message.bytes.empty()) {
+    const std::string who = missing(members);
+    refuse(members, (who.starts_with("ranks") ? "one of " : "") + who + " died as it joined");
+  }
   Hello hello{};
   if (!read_as(message, hello) || message.descriptors.size() != 2) {
     refuse(members, "a process joined that does not speak this version of CoCoNet");

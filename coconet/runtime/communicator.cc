@@ -100,10 +100,12 @@ void Communicator::leave_call(std::int64_t ticks) {
   const std::uint64_t done = base_ + static_cast<std::uint64_t>(ticks);
   check(progress_of(rank_) <= done, "a module signals no tick beyond those it reports");
   own().progress.store(done);
+  if (options_.note_place) options_.note_place("after call " + std::to_string(calls_ - 1));
 }
 
 void Communicator::enter(EntryRecord record, const std::string& name) {
   raise_failure();
+  if (options_.note_place) options_.note_place("in " + name);
   const int slot = static_cast<int>(entries_++ % 2);
   base_ = progress_of(rank_) + 1;
   record.base = base_;
@@ -220,14 +222,19 @@ void Communicator::wait_for(int peer, std::uint64_t target,
   own().awaited.store(0, std::memory_order_relaxed);
 }
 
+std::string Communicator::stop_text(int because_of, const std::string& did, int peer,
+                                    const std::string& what) const {
+  return rank_text(rank_) + " stopped because " + rank_text(because_of) + " " + did + " while " +
+         rank_text(rank_) + " waited for " + rank_text(peer) + " " + what;
+}
+
 void Communicator::check_peers(int peer, std::uint64_t target, const std::string& what) {
   for (int other = 0; other < ranks(); ++other) {
     const SegmentHeader& header = segment(other).header();
     if (other == rank_ || header.state.load(std::memory_order_acquire) != RankState::failed) {
       continue;
     }
-    stop(other, rank_text(rank_) + " stopped because " + rank_text(other) +
-                    " failed: " + header.error.load().message);
+    stop(other, stop_text(other, "failed", peer, what) + ": " + header.error.load().message);
   }
   check_deaths(peer, target, what);
   const RankState state = segment(peer).header().state.load(std::memory_order_acquire);
@@ -248,8 +255,7 @@ void Communicator::check_deaths(int peer, std::uint64_t target, const std::strin
     const RankState state = segment(other).header().state.load(std::memory_order_acquire);
     if (state != RankState::running) continue;
     if (other == peer && progress_of(peer) >= target) continue;
-    stop(other, rank_text(rank_) + " stopped because " + rank_text(other) + " died while " +
-                    rank_text(rank_) + " waited for " + rank_text(peer) + " " + what);
+    stop(other, stop_text(other, "died", peer, what));
   }
 }
 

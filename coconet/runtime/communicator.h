@@ -29,6 +29,8 @@ struct CommunicatorOptions {
   std::chrono::milliseconds warn_after = std::chrono::seconds(30);
   int cores = 0;                                 // that all ranks may run on; 0: this thread's
   std::function<void(const std::string&)> warn;  // default: a line on stderr
+  // Told where the rank is, as "in call 3", when it enters and leaves; default: nobody is.
+  std::function<void(const std::string&)> note_place;
 };
 
 // Of each peer process a descriptor that becomes readable when it dies; empty for threads.
@@ -86,6 +88,8 @@ class Communicator {
   void compare_entries(int peer, int slot, const std::string& name);
   // `describe` is called only for reports.
   void wait_for(int peer, std::uint64_t target, const std::function<std::string()>& describe);
+  std::string stop_text(int because_of, const std::string& did, int peer,
+                        const std::string& what) const;
   void check_peers(int peer, std::uint64_t target, const std::string& what);
   void check_deaths(int peer, std::uint64_t target, const std::string& what);
   [[noreturn]] void fail(const std::string& message);

@@ -47,7 +47,8 @@ using RankFunction = std::function<void(Communicator&)>;
 std::vector<RankOutcome> launch_ranks(const LaunchOptions& options, const RankFunction& function);
 
 // The error of the rank that was killed first, else of the one that failed first, as the parent
-// raises it: "rank 2: ...".
+// raises it: "rank 2: ..."; then, if it is of the machine, a line on what each other rank waited
+// for.
 // Returns if all have finished.
 void raise_failed_rank(const std::vector<RankOutcome>& outcomes);
 

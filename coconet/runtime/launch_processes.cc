@@ -27,7 +27,6 @@ std::string signal_text(int number) {
   const std::string text = strsignal(number);
 #endif
   std::string out = "signal " + std::to_string(number) + " (" + text + ")";
-  if (number == SIGKILL) out += ", which the kernel sends too when memory runs out";
   return out;
 }
 
@@ -67,6 +66,9 @@ class Child {
                           .timeout = options_.join_timeout});
     CommunicatorOptions settings = options_.communicator;
     if (settings.cores == 0) settings.cores = static_cast<int>(cores_.size());
+    RankRecord& record = job_.rank(rank);
+    settings.note_place = [&record](const std::string& place) { note_place(record, place); };
+    note_place(record, "before its first call");
     Communicator communicator(rank, std::move(joined.segments), std::move(joined.deaths), settings);
     run_rank(communicator, function_, job_);
   }
@@ -99,7 +101,7 @@ class Children {
     auto nap = std::chrono::microseconds(50);
     Clock::time_point failed_at = kNever;
     while (reap()) {
-      if (some_failed() && failed_at == kNever) failed_at = Clock::now();
+      if (failed_at == kNever && first_failed() >= 0) failed_at = Clock::now();
       if (failed_at == kNever) kill_stopped();
       if (!killed_ && failed_at != kNever && Clock::now() - failed_at > kGrace) kill_all();
       std::this_thread::sleep_for(nap);
@@ -165,14 +167,20 @@ class Children {
   }
 
   RankError silent_end(const Process& process, int rank, int status) const {
+    const std::string place = place_of(job_.rank(rank));
+    const std::string stopped = " was stopped by a signal, as SIGSTOP, " + place;
     std::string what;
     if (process.stopped_too_long) {
-      what = " was stopped by a signal, as SIGSTOP, and not continued; the timeout is " +
-             seconds_text(timeout_);
+      what = stopped + " and not continued; the timeout is " + seconds_text(timeout_);
     } else if (state_of(process, status) == RankOutcome::stopped) {
-      what = " was still at work 1 s after another rank had failed, and was killed";
+      const std::string failed = "rank " + std::to_string(first_failed());
+      what =
+          process.stopped_at != kNever
+              ? stopped + " and not continued, until " + failed + " had failed"
+              : " was still at work 1 s after " + failed + " had failed, and was killed " + place;
     } else if (WIFSIGNALED(status)) {
-      what = " was killed by " + signal_text(WTERMSIG(status));
+      what = " was killed by " + signal_text(WTERMSIG(status)) + " " + place;
+      if (WTERMSIG(status) == SIGKILL) what += "; the kernel does so too when memory runs out";
     } else {
       what = " ended with exit code " + std::to_string(WEXITSTATUS(status)) +
              " in the middle of its work";
@@ -180,14 +188,16 @@ class Children {
     return {false, ErrorKind::runtime, "rank " + std::to_string(rank) + what, {}};
   }
 
-  bool some_failed() const {
-    for (std::size_t i = 0; i < processes_.size(); ++i) {
-      const RankRecord& record = job_.rank(static_cast<int>(i));
-      if (record.ended.load(std::memory_order_acquire) && record.state != RankOutcome::finished) {
-        return true;
-      }
+  // The rank whose failure was recorded first; -1: none has failed.
+  int first_failed() const {
+    int first = -1;
+    for (int i = 0; i < static_cast<int>(processes_.size()); ++i) {
+      const RankRecord& record = job_.rank(i);
+      if (!record.ended.load(std::memory_order_acquire)) continue;
+      if (record.state == RankOutcome::finished) continue;
+      if (first < 0 || record.order < job_.rank(first).order) first = i;
     }
-    return false;
+    return first;
   }
 
   const JobRecord& job_;

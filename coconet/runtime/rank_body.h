@@ -15,6 +15,9 @@ struct RankRecord {
   RankOutcome::State state;
   int order;
   StoredError error;
+  // Where it is, for one that ends without a word: places[place % 2].
+  std::atomic<unsigned> place;
+  char places[2][80];
 };
 
 // Shared by the launcher and its ranks.
@@ -38,6 +41,10 @@ class JobRecord {
 void run_rank(Communicator& communicator, const RankFunction& function, const JobRecord& job);
 // Once for each rank.
 void record_end(const JobRecord& job, int rank, RankOutcome::State state, const RankError& error);
+// Requires: one writer. What does not fit is cut.
+void note_place(RankRecord& record, const std::string& text);
+// "as it joined" at first.
+std::string place_of(const RankRecord& record);
 // Requires: the rank has ended.
 RankOutcome outcome_of(const RankRecord& record);
 

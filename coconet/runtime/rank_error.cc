@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <system_error>
 
 namespace coconet::runtime {
 
@@ -23,7 +24,12 @@ void RankError::raise() const {
   throw UserError(kind, message, where);
 }
 
-RankError rank_error_of(const std::exception_ptr& exception) {
+namespace {
+
+// Short enough to be made without memory.
+RankError out_of_memory() { return {false, ErrorKind::runtime, "out of memory", {}}; }
+
+RankError told_by(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
   } catch (const UserError& error) {
@@ -31,11 +37,23 @@ RankError rank_error_of(const std::exception_ptr& exception) {
   } catch (const UserErrors& errors) {
     return {false, errors.errors().front().kind(), errors.what(), {}};
   } catch (const std::bad_alloc&) {
-    return {false, ErrorKind::runtime, "out of memory", {}};
+    return out_of_memory();
+  } catch (const std::system_error& error) {
+    return {false, ErrorKind::runtime, std::string("the system refuses: ") + error.what(), {}};
   } catch (const std::exception& error) {
     return {true, ErrorKind::runtime, error.what(), {}};
   } catch (...) {
     return {true, ErrorKind::runtime, "an exception that is not a std::exception", {}};
+  }
+}
+
+}  // namespace
+
+RankError rank_error_of(const std::exception_ptr& exception) noexcept {
+  try {
+    return told_by(exception);
+  } catch (...) {
+    return out_of_memory();
   }
 }
 

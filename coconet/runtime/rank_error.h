@@ -19,8 +19,9 @@ struct RankError {
   [[noreturn]] void raise() const;
 };
 
-// What a caught exception says. std::bad_alloc is a runtime UserError.
-RankError rank_error_of(const std::exception_ptr& exception);
+// What a caught exception says; a lack of memory or a refusal of the system is a runtime UserError.
+// Where no memory is left to say it with, that is what is said.
+RankError rank_error_of(const std::exception_ptr& exception) noexcept;
 
 // Plain memory, all zeros at the start. The writer publishes it by a release store of its own; text
 // that does not fit is cut and ends in "...".

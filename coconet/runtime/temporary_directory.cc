@@ -55,8 +55,13 @@ TemporaryDirectory::TemporaryDirectory(const fs::path& parent) : path_(parent / 
 }
 
 TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  if (!keep_) fs::remove_all(path_, ignored);
+  try {
+    std::error_code ignored;
+    if (!keep_) fs::remove_all(path_, ignored);
+  } catch (const std::bad_alloc&) {
+    alive_.close();  // the guard does it, who has memory of his own
+    return;
+  }
   stop_guard();
 }
 

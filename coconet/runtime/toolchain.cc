@@ -1,9 +1,11 @@
 #include "coconet/runtime/toolchain.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <sstream>
+#include <system_error>
 
 #include "coconet/base/error.h"
 #include "coconet/runtime/content_hash.h"
@@ -58,6 +60,7 @@ std::string macros_of(std::vector<std::string> command, std::string& failure) {
     const ProcessResult result = run_process(command);
     if (result.succeeded() && !result.output.empty()) return result.output;
     failure += "\n  " + name + ": " + result.output;
+    if (result.signal != 0) failure += "killed by signal " + std::to_string(result.signal);
   } catch (const UserError& error) {
     failure += "\n  " + error.message();
   }
@@ -113,7 +116,24 @@ bool was_killed(const ProcessResult& result) {
     return result.output.find(words) != std::string::npos;
   };
   return result.signal != 0 || says("signal terminated program") || says("failed due to signal") ||
-         says("unable to execute command: Killed");
+         says("terminated with signal") || says("unable to execute command: Killed");
+}
+
+// The line in which it, or a part of it, says that it had no room on the disk or in memory; "" if
+// it says no such thing. Room that it has freed since is no proof that there was some.
+std::string lack_told_by(const ProcessResult& result) {
+  std::vector<std::string> words = {"memory exhausted", "out of memory", "bad_alloc",
+                                    "failed to map segment"};
+  for (const int error : {ENOSPC, EFBIG, EDQUOT, ENOMEM, EAGAIN, EMFILE, ENFILE}) {
+    words.emplace_back(std::generic_category().message(error));
+  }
+  std::istringstream lines(result.output);
+  for (std::string line; std::getline(lines, line);) {
+    for (const std::string& word : words) {
+      if (line.find(word) != std::string::npos) return line;
+    }
+  }
+  return "";
 }
 
 // What the command says of the shortest source; "" if it compiles that.
@@ -132,6 +152,10 @@ std::string failure_of(const std::vector<std::string>& command, TemporaryDirecto
                          const fs::path& source) {
   if (const std::string lack = lack_of_room(work.path()); !lack.empty()) {
     throw UserError(ErrorKind::runtime, "cannot compile in " + work.path().string() + ": " + lack);
+  }
+  if (const std::string lack = lack_told_by(result); !lack.empty()) {
+    throw UserError(ErrorKind::runtime,
+                    "the compiler had too little memory or disk: " + lack + "\n" + command);
   }
   if (was_killed(result)) {
     throw UserError(ErrorKind::runtime,

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "coconet/runtime/shared_bytes.h"
+#include "tests/support/files.h"
 #include "tests/support/spawn.h"
 
 namespace coconet::tests {
@@ -73,10 +74,13 @@ TEST(Failure, OthersStopAndSayWhy) {
       if (c.rank() == 2) throw UserError(ErrorKind::runtime, "no disk");
       c.barrier("after");
     });
+    const auto stopped = [](const std::string& who) {
+      return AllOf(StartsWith("stopped: " + who + " stopped because rank 2 failed while " + who +
+                              " waited for rank "),
+                   testing::EndsWith(" to enter barrier \"after\": no disk"));
+    };
     EXPECT_THAT(texts,
-                testing::ElementsAre("stopped: rank 0 stopped because rank 2 failed: no disk",
-                                     "stopped: rank 1 stopped because rank 2 failed: no disk",
-                                     "failed: no disk"));
+                testing::ElementsAre(stopped("rank 0"), stopped("rank 1"), "failed: no disk"));
     EXPECT_LT(timer.seconds(), 5);
   }
 }
@@ -157,7 +161,8 @@ TEST(Failure, ACommunicatorStaysUnusable) {
                            }
                            c.barrier("b");
                          }),
-              "rank 1: first");
+              "rank 1: first\n  rank 0 stopped because rank 1 failed while rank 0 waited for "
+              "rank 1 to enter barrier \"a\"");
 }
 
 TEST(Failure, ProcessKilledIsNamed) {
@@ -171,7 +176,8 @@ TEST(Failure, ProcessKilledIsNamed) {
     c.barrier("end");
   });
   EXPECT_LT(timer.seconds(), 3);
-  EXPECT_THAT(texts[2], HasSubstr("killed: rank 2 was killed by signal 9 (SIGKILL)"));
+  EXPECT_THAT(texts[2], HasSubstr("killed: rank 2 was killed by signal 9 (SIGKILL) in barrier "
+                                  "\"start\"; the kernel does so too when memory runs out"));
   for (const int rank : {0, 1, 3}) {
     EXPECT_THAT(texts[static_cast<std::size_t>(rank)],
                 AllOf(StartsWith("stopped: "), HasSubstr("rank 2 died")));
@@ -186,7 +192,9 @@ TEST(Failure, ProcessThatNeverWaitsIsKilled) {
     for (;;) std::this_thread::sleep_for(milliseconds(100));
   });
   EXPECT_LT(timer.seconds(), 3);
-  EXPECT_THAT(texts[1], HasSubstr("stopped: rank 1 was still at work 1 s after"));
+  EXPECT_EQ(texts[1],
+            "stopped: rank 1 was still at work 1 s after rank 0 had failed, and was killed before "
+            "its first call");
   EXPECT_FALSE(has_children());
 }
 
@@ -196,19 +204,23 @@ TEST(Failure, ProcessThatExitsIsNamed) {
                            if (c.rank() == 1) _exit(7);
                            c.barrier("end");
                          }),
-              "rank 1 ended with exit code 7 in the middle of its work");
+              AllOf(StartsWith("rank 1 ended with exit code 7 in the middle of its work\n"),
+                    HasSubstr("  rank 0 stopped because rank 1 died while")));
 }
 
 TEST(Failure, ProcessStoppedTimesOut) {
   runtime::LaunchOptions options = test_launch(2, RankKind::process);
   options.communicator.timeout = milliseconds(1000);
   const Timer timer;
-  EXPECT_THAT(message_of(options,
-                         [](Communicator& c) {
-                           if (c.rank() == 1) raise(SIGSTOP);
-                           c.barrier("end");
-                         }),
-              AllOf(HasSubstr("for rank 1 to enter barrier \"end\""), HasSubstr("1 s")));
+  EXPECT_THAT(
+      message_of(options,
+                 [](Communicator& c) {
+                   if (c.rank() == 1) raise(SIGSTOP);
+                   c.barrier("end");
+                 }),
+      AllOf(HasSubstr("for rank 1 to enter barrier \"end\""), HasSubstr("1 s"),
+            HasSubstr("\n  rank 1 was stopped by a signal, as SIGSTOP, before its first call "
+                      "and not continued, until rank 0 had failed")));
   EXPECT_LT(timer.seconds(), 4);
   EXPECT_FALSE(has_children());
 }
@@ -219,7 +231,8 @@ TEST(Failure, ProcessStoppedAloneTimesOut) {
   options.communicator.timeout = milliseconds(200);
   const Timer timer;
   EXPECT_EQ(message_of(options, [](Communicator&) { raise(SIGSTOP); }),
-            "rank 0 was stopped by a signal, as SIGSTOP, and not continued; the timeout is 0.2 s");
+            "rank 0 was stopped by a signal, as SIGSTOP, before its first call and not continued; "
+            "the timeout is 0.2 s");
   EXPECT_LT(timer.seconds(), 4);
   EXPECT_FALSE(has_children());
 }
@@ -278,8 +291,29 @@ TEST(Failure, AKilledRankGoesBeforeOnesThatFailedEarlier) {
     runtime::raise_failed_rank(outcomes);
     FAIL() << "nothing raised";
   } catch (const UserError& raised) {
-    EXPECT_EQ(raised.message(), "rank 1 was killed");
+    EXPECT_EQ(raised.message(), "rank 1 was killed\n  rank 0: rank 1 died\n  rank 2: stopped");
   }
+}
+
+TEST(Failure, RanksThatSayTheSameShareALine) {
+  using runtime::RankOutcome;
+  const auto outcome = [](RankOutcome::State state, const std::string& text, int order) {
+    return RankOutcome{state, {false, ErrorKind::runtime, text, {}}, order};
+  };
+  const auto text_of = [](const std::vector<RankOutcome>& outcomes) {
+    return test::user_error_of([&] { runtime::raise_failed_rank(outcomes); });
+  };
+  std::vector<RankOutcome> outcomes = {
+      outcome(RankOutcome::failed, "no room", 1), outcome(RankOutcome::failed, "no room", 0),
+      outcome(RankOutcome::stopped, "rank 2 stopped because rank 1 failed: no room", 2),
+      outcome(RankOutcome::finished, "", 3), outcome(RankOutcome::failed, "no room", 4)};
+  EXPECT_EQ(text_of(outcomes),
+            "rank 1: no room\n  ranks 0, 4: the same\n  rank 2 stopped because rank 1 failed");
+  outcomes.resize(1);
+  for (int i = 1; i < 30; ++i) {
+    outcomes.push_back(outcome(RankOutcome::stopped, "text " + std::to_string(i), i + 1));
+  }
+  EXPECT_THAT(text_of(outcomes), testing::EndsWith("\n  rank 16: text 16\n  and 13 more"));
 }
 
 TEST(Failure, ProcessesLeaveNothingBehind) {

@@ -32,7 +32,7 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 [[noreturn]] void become(const std::vector<std::string>& words, const std::string& cache, int out,
-                         int err) {
+                         int err, const std::function<void()>& before) {
   setpgid(0, 0);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
@@ -40,6 +40,7 @@ std::vector<std::string> words_of(std::string_view text) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  if (before) before();
   execv(arguments[0], arguments.data());
   _exit(127);
 }
@@ -73,16 +74,22 @@ bool is_rank(pid_t process, pid_t parent) {
 
 }  // namespace
 
-RunningTool::RunningTool(std::string_view words) : RunningTool(words, COCONET_TEST_CACHE) {}
+const std::string& test_cache() {
+  static const std::string out = COCONET_TEST_CACHE;
+  return out;
+}
 
-RunningTool::RunningTool(std::string_view words, const std::string& cache)
+RunningTool::RunningTool(std::string_view words) : RunningTool(words, test_cache()) {}
+
+RunningTool::RunningTool(std::string_view words, const std::string& cache,
+                         const std::function<void()>& before)
     : start_(std::chrono::steady_clock::now()) {
   const std::vector<std::string> command = words_of(words);
   out_ = memfd_create("out", MFD_CLOEXEC);
   err_ = memfd_create("err", MFD_CLOEXEC);
   process_ = fork();
   check(out_ >= 0 && err_ >= 0 && process_ >= 0, "a child can be started");
-  if (process_ == 0) become(command, cache, out_, err_);
+  if (process_ == 0) become(command, cache, out_, err_, before);
 }
 
 RunningTool::~RunningTool() {

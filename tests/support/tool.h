@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,9 @@ void expect_verified(const std::string& program, const std::string& options);
 class RunningTool {
  public:
   explicit RunningTool(std::string_view words);
-  RunningTool(std::string_view words, const std::string& cache);
+  // `before` is done in the child before it becomes the tool, as setting limits.
+  RunningTool(std::string_view words, const std::string& cache,
+              const std::function<void()>& before = {});
   RunningTool(const RunningTool&) = delete;
   RunningTool& operator=(const RunningTool&) = delete;
   ~RunningTool();  // kills it and its ranks
@@ -49,6 +52,8 @@ class RunningTool {
   int out_ = -1, err_ = -1;  // temporary files without a name
   std::chrono::steady_clock::time_point start_;
 };
+
+const std::string& test_cache();
 
 // Names of what stands in a folder; none if there is no such folder.
 std::vector<std::string> names_in(const std::string& folder);

@@ -86,6 +86,10 @@ TEST(Bootstrap, OneThatDiesAsItJoinsIsTold) {
   std::future<std::string> first = std::async(std::launch::async, failure, ranks[0]);
   connect_before(ranks[0].job, Clock::now() + std::chrono::seconds(4));
   EXPECT_EQ(first.get(), "one of ranks 1, 2 died as it joined");
+  const auto two = job(2);
+  first = std::async(std::launch::async, failure, two[0]);
+  connect_before(two[0].job, Clock::now() + std::chrono::seconds(4));
+  EXPECT_EQ(first.get(), "rank 1 died as it joined");
 }
 
 TEST(Bootstrap, RankZeroDoesNotCome) {

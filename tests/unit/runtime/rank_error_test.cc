@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <memory>
+#include <system_error>
 
 namespace coconet::runtime {
 namespace {
@@ -37,6 +38,10 @@ TEST(RankError, OtherExceptions) {
   const RankError memory = rank_error_of(std::make_exception_ptr(std::bad_alloc()));
   EXPECT_FALSE(memory.internal);
   EXPECT_EQ(memory.message, "out of memory");
+  const std::system_error thread(EAGAIN, std::generic_category());
+  const RankError system = rank_error_of(std::make_exception_ptr(thread));
+  EXPECT_FALSE(system.internal);
+  EXPECT_EQ(system.message, "the system refuses: Resource temporarily unavailable");
   EXPECT_TRUE(rank_error_of(std::make_exception_ptr(std::out_of_range("i"))).internal);
   EXPECT_TRUE(rank_error_of(std::make_exception_ptr(3)).internal);
   EXPECT_THROW(rank_error_of(std::make_exception_ptr(InternalError("i"))).raise(), InternalError);

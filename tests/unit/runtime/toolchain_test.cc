@@ -120,6 +120,10 @@ TEST_F(ToolchainTest, ACompilerThatIsKilledOrDoesNotWorkIsNoFaultOfOurs) {
   };
   refused("g++: fatal error: Killed signal terminated program cc1plus",
           "the compiler was killed, as the kernel does");
+  refused("collect2: fatal error: ld terminated with signal 9 [Killed]", "the compiler was killed");
+  refused("module.cc:9:1: fatal error: error writing to /tmp/x.s: No space left on device",
+          "the compiler had too little memory or disk: module.cc:9:1: fatal error: error writing");
+  refused("cc1plus: out of memory allocating 65536 bytes", "too little memory or disk");
   refused("c++: fatal error: cannot execute as", "the C++ compiler does not work on this machine");
 }
 
