@@ -1,4 +1,5 @@
 // The coconet tool.
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "coconet/base/error.h"
 #include "coconet/base/nearest.h"
 #include "coconet/program/report.h"
+#include "coconet/runtime/rank_error.h"
 
 namespace coconet::cli {
 namespace {
@@ -62,23 +64,38 @@ int run(const Command& command, bool json) {
   } catch (const std::length_error&) {
     return report(UserError{ErrorKind::runtime, "out of memory; smaller sizes need less"}, context,
                   json);
-  } catch (const std::system_error& error) {
-    const std::string what = std::string("the system refuses: ") + error.what();
+  } catch (const std::system_error&) {
+    const std::string what = runtime::rank_error_of(std::current_exception()).message;
     return report(UserError{ErrorKind::runtime, what}, context, json);
   } catch (const std::exception& error) {
     return report_fault(error, json);
   }
 }
 
-// Where even an error cannot be raised for want of memory, as in a destructor.
+constexpr std::size_t kStack = 512 << 10;
+
+bool has_room() {
+  void* room = mmap(nullptr, 2 * kStack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return false;
+  munmap(room, 2 * kStack);
+  return true;
+}
+
 [[noreturn]] void end_without_memory() {
+  constexpr std::string_view kText = "error: out of memory; smaller sizes need less\n";
+  std::fwrite(kText.data(), 1, kText.size(), stderr);  // without a buffer
+  _exit(exit_code_of(ErrorKind::runtime));
+}
+
+// Where an error cannot be raised for want of memory: in a destructor, or as there is none for it.
+[[noreturn]] void terminate() {
   try {
+    if (!std::current_exception() && !has_room()) end_without_memory();
     if (std::current_exception()) std::rethrow_exception(std::current_exception());
   } catch (const std::bad_alloc&) {
-    constexpr std::string_view kText = "error: out of memory; smaller sizes need less\n";
-    std::fwrite(kText.data(), 1, kText.size(), stderr);  // without a buffer
-    _exit(3);
-  } catch (...) {
+    end_without_memory();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "ended by an error in the middle of another: %s\n", error.what());
   }
   std::abort();
 }
@@ -86,11 +103,8 @@ int run(const Command& command, bool json) {
 // A stack that cannot grow, as a limit of memory (ulimit -v) is met, ends a process by a signal and
 // without a word: so it grows now.
 __attribute__((noinline)) void grow_stack() {
-  constexpr std::size_t kBytes = 512 << 10;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur < 2 * kBytes) return;
-  [[maybe_unused]] volatile char room[kBytes];
-  for (std::size_t at = kBytes; at > 0; at -= 1024) room[at - 1] = 0;
+  [[maybe_unused]] volatile char room[kStack];
+  for (std::size_t at = kStack; at > 0; at -= 1024) room[at - 1] = 0;
 }
 
 // What the system does to a process by a signal becomes an error with words where it can be.
@@ -99,8 +113,10 @@ void prepare_process() {
   std::signal(SIGCHLD, SIG_DFL);
   // Of a file that grows beyond ulimit -f; then writing says it.
   std::signal(SIGXFSZ, SIG_IGN);
-  std::set_terminate(end_without_memory);
-  grow_stack();
+  std::set_terminate(terminate);
+  if (!has_room()) end_without_memory();
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur >= 2 * kStack) grow_stack();
 }
 
 std::string no_command(const CLI::App& app, const std::string& found) {

@@ -98,13 +98,13 @@ std::string missing(const std::vector<Member>& members) {
   return (count == 1 ? "rank " : "ranks ") + out;
 }
 
-[[noreturn]] void refuse(const std::vector<Member>& members, const std::string& text) {
+// Tells all who have joined why rank 0 ends.
+void refuse(const std::vector<Member>& members, const std::string& text) {
   Answer answer{kMagic, true, {}};
   std::strncpy(answer.text, text.c_str(), sizeof answer.text - 1);
   for (const Member& member : members) {
     if (member.socket.open()) send_message(member.socket, bytes_of(answer));
   }
-  throw UserError(ErrorKind::runtime, text);
 }
 
 // Enters the rank that has sent this message.
@@ -112,16 +112,16 @@ void admit(const JoinOptions& options, std::vector<Member>& members, FileDescrip
            Message message) {
   if (message.bytes.empty()) {
     const std::string who = missing(members);
-    refuse(members, (who.starts_with("ranks") ? "one of " : "") + who + " died as it joined");
+    throw PeerFailure((who.starts_with("ranks") ? "one of " : "") + who + " died as it joined");
   }
   Hello hello{};
   if (!read_as(message, hello) || message.descriptors.size() != 2) {
-    refuse(members, "a process joined that does not speak this version of CoCoNet");
+    throw PeerFailure("a process joined that does not speak this version of CoCoNet");
   }
   const std::string wrong = disagreement(options, hello, members);
   if (!wrong.empty()) {
     members.push_back({std::move(socket), {}, {}});
-    refuse(members, wrong);
+    throw PeerFailure(wrong);
   }
   Member& member = members[static_cast<std::size_t>(hello.rank)];
   member.death = death_of(peer_process(socket), std::move(message.descriptors[1]));
@@ -129,12 +129,7 @@ void admit(const JoinOptions& options, std::vector<Member>& members, FileDescrip
   member.segment = std::move(message.descriptors[0]);
 }
 
-// Rank 0: all members, in rank order.
-std::vector<Member> collect(const JoinOptions& options, Member self, Deadline deadline) {
-  std::vector<Member> members(static_cast<std::size_t>(options.ranks));
-  members[0].segment = std::move(self.segment);
-  members[0].death = death_of(getpid(), std::move(self.death));
-  if (options.ranks == 1) return members;
+void admit_all(const JoinOptions& options, std::vector<Member>& members, Deadline deadline) {
   const FileDescriptor listener = listen_at(options.job, options.ranks);
   std::vector<FileDescriptor> connected;  // have not said yet who they are
   for (int come = 1; come < options.ranks;) {
@@ -142,7 +137,7 @@ std::vector<Member> collect(const JoinOptions& options, Member self, Deadline de
     for (const FileDescriptor& socket : connected) sockets.push_back(&socket);
     const std::optional<std::size_t> ready = readable_before(sockets, deadline);
     if (!ready) {
-      refuse(members, missing(members) + " did not join within " + seconds_text(options.timeout));
+      throw PeerFailure(missing(members) + " did not join within " + seconds_text(options.timeout));
     }
     if (*ready == 0) {
       std::optional<FileDescriptor> socket = accept_before(listener, deadline);
@@ -154,6 +149,24 @@ std::vector<Member> collect(const JoinOptions& options, Member self, Deadline de
     std::optional<Message> message = receive_before(socket, deadline);
     admit(options, members, std::move(socket), message ? std::move(*message) : Message{});
     ++come;
+  }
+}
+
+// Rank 0: all members, in rank order.
+std::vector<Member> collect(const JoinOptions& options, Member self, Deadline deadline) {
+  std::vector<Member> members(static_cast<std::size_t>(options.ranks));
+  members[0].segment = std::move(self.segment);
+  members[0].death = death_of(getpid(), std::move(self.death));
+  if (options.ranks == 1) return members;
+  try {
+    admit_all(options, members, deadline);
+  } catch (const PeerFailure& error) {
+    refuse(members, error.message());
+    throw;
+  } catch (...) {
+    refuse(members, "rank 0 failed while the ranks joined: " +
+                        rank_error_of(std::current_exception()).message);
+    throw;
   }
   return members;
 }
@@ -175,9 +188,8 @@ std::vector<Member> ask(const JoinOptions& options, const Member& self, Deadline
   const std::string who = "rank " + std::to_string(options.rank);
   const std::optional<FileDescriptor> socket = connect_before(options.job, deadline);
   if (!socket) {
-    throw UserError(ErrorKind::runtime, "rank 0 did not open the job's socket within " +
-                                            seconds_text(options.timeout) + ", so " + who +
-                                            " could not join");
+    throw PeerFailure("rank 0 did not open the job's socket within " +
+                      seconds_text(options.timeout) + ", so " + who + " could not join");
   }
   const Hello hello{kMagic, options.rank, options.ranks, options.data_bytes, options.plan_hash};
   const int both[2] = {self.segment.number(), self.death.number()};
@@ -187,13 +199,12 @@ std::vector<Member> ask(const JoinOptions& options, const Member& self, Deadline
     // Later than rank 0's own deadline, so that its reason is heard.
     std::optional<Message> message = receive_before(*socket, deadline + std::chrono::seconds(1));
     if (!message || message->bytes.empty()) {
-      throw UserError(ErrorKind::runtime, "rank 0 " +
-                                              std::string(message ? "died" : "did not answer") +
-                                              " while " + who + " joined");
+      throw PeerFailure("rank 0 " + std::string(message ? "died" : "did not answer") + " while " +
+                        who + " joined");
     }
     Answer answer{};
     check(read_as(*message, answer), "rank 0 answers in this version's format");
-    if (answer.refused) throw UserError(ErrorKind::runtime, answer.text);
+    if (answer.refused) throw PeerFailure(answer.text);
     check(message->descriptors.size() == 2, "rank 0 sends every rank's segment");
     Member& member = members.emplace_back();
     member.segment = std::move(message->descriptors[0]);

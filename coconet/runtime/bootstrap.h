@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "coconet/base/error.h"
 #include "coconet/runtime/communicator.h"
 #include "coconet/runtime/segment.h"
 
@@ -33,8 +34,15 @@ struct Joined {
   FileDescriptor alive;  // to be kept open while this rank lives: its closing is its death
 };
 
-// Blocks until all ranks have come. UserError(runtime) that names the ranks that did not come in
-// time, or the first that disagrees and both values.
+// What stops a rank that joins and is not its own failure.
+class PeerFailure : public UserError {
+ public:
+  explicit PeerFailure(const std::string& message) : UserError(ErrorKind::runtime, message) {}
+};
+
+// Blocks until all ranks have come. PeerFailure that names the ranks that did not come in time, the
+// one that failed, or the first that disagrees and both values; UserError(runtime) where the system
+// refuses.
 Joined join(const JoinOptions& options);
 
 // A name that no other job on the node has.

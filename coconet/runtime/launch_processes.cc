@@ -1,5 +1,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,15 @@ std::string signal_text(int number) {
   return out;
 }
 
+// How a signal may come of too little memory: oneDNN does not look whether it has got any.
+std::string want_of_memory(int number) {
+  if (number == SIGKILL) return "; the kernel does so too when memory runs out";
+  rlimit limit{};
+  const bool limited =
+      getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && number == SIGSEGV;
+  return limited ? "; a library does so when ulimit -v leaves it too little memory" : "";
+}
+
 // The life of a rank in its own process.
 class Child {
  public:
@@ -46,6 +56,8 @@ class Child {
     }
     try {
       join_and_run(rank);
+    } catch (const PeerFailure&) {
+      record_end(job_, rank, RankOutcome::stopped, rank_error_of(std::current_exception()));
     } catch (...) {
       record_end(job_, rank, RankOutcome::failed, rank_error_of(std::current_exception()));
     }
@@ -179,8 +191,8 @@ class Children {
               ? stopped + " and not continued, until " + failed + " had failed"
               : " was still at work 1 s after " + failed + " had failed, and was killed " + place;
     } else if (WIFSIGNALED(status)) {
-      what = " was killed by " + signal_text(WTERMSIG(status)) + " " + place;
-      if (WTERMSIG(status) == SIGKILL) what += "; the kernel does so too when memory runs out";
+      what = " was killed by " + signal_text(WTERMSIG(status)) + " " + place +
+             want_of_memory(WTERMSIG(status));
     } else {
       what = " ended with exit code " + std::to_string(WEXITSTATUS(status)) +
              " in the middle of its work";

@@ -158,6 +158,10 @@ std::optional<Message> receive_before(const FileDescriptor& socket, Deadline dea
     received = recvmsg(socket.number(), &header, MSG_CMSG_CLOEXEC);
   } while (received < 0 && errno == EINTR);
   out.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(received, 0)));
+  if (header.msg_flags & MSG_CTRUNC) {
+    throw UserError(ErrorKind::runtime,
+                    "too few open files are allowed (ulimit -n) to take the memory of a rank");
+  }
   for (cmsghdr* item = CMSG_FIRSTHDR(&header); item != nullptr; item = CMSG_NXTHDR(&header, item)) {
     if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;
     for (std::size_t at = CMSG_LEN(0); at + sizeof(int) <= item->cmsg_len; at += sizeof(int)) {

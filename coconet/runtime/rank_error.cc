@@ -39,7 +39,11 @@ RankError told_by(const std::exception_ptr& exception) {
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   } catch (const std::system_error& error) {
-    return {false, ErrorKind::runtime, std::string("the system refuses: ") + error.what(), {}};
+    std::string what = std::string("the system refuses: ") + error.what();
+    if (error.code() == std::errc::resource_unavailable_try_again) {
+      what += ", as to a thread where memory or processes (ulimit -v, -u) are used up";
+    }
+    return {false, ErrorKind::runtime, what, {}};
   } catch (const std::exception& error) {
     return {true, ErrorKind::runtime, error.what(), {}};
   } catch (...) {

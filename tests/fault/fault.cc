@@ -118,7 +118,8 @@ ToolResult Fault::wait_for_end(RunningTool& tool, Clock::time_point fault, doubl
   ++told_[std::to_string(result.exit_code) + " " + kind_of(result.err)];
   const auto age = [&] { return std::chrono::duration<double>(Clock::now() - fault).count(); };
   const auto is_left = [&] {
-    return !processes().empty() || !names_in(temporary()).empty() || !rests_in(cache()).empty();
+    return !processes().empty() || has_socket(process) || !names_in(temporary()).empty() ||
+           !rests_in(cache()).empty();
   };
   while (age() < seconds && is_left()) std::this_thread::sleep_for(milliseconds(5));
   EXPECT_THAT(processes(), IsEmpty());

@@ -62,13 +62,18 @@ class FaultOfLimits : public Fault {
     trace_ = "case " + std::to_string(number) + ": " + words;
   }
 
-  static void expect_told(const ToolResult& result) {
+  void expect_told(const ToolResult& result) const {
     if (result.exit_code == 0) return;
     EXPECT_THAT(result.exit_code, AnyOf(1, 3)) << result.err;
     EXPECT_EQ(result.out, "");
     EXPECT_THAT(result.err, AnyOf(HasSubstr("error: "), HasSubstr(": error: ")));
     EXPECT_THAT(result.err, Not(HasSubstr("this is a fault of coconet")));
-    EXPECT_THAT(result.err, Not(HasSubstr("was killed by signal")));
+    if (onednn_may_crash_) {
+      EXPECT_THAT(result.err, AnyOf(Not(HasSubstr("was killed by signal")),
+                                    HasSubstr("ulimit -v leaves it too little memory")));
+    } else {
+      EXPECT_THAT(result.err, Not(HasSubstr("was killed by signal")));
+    }
     if (result.exit_code == 1) {
       EXPECT_THAT(result.err, HasSubstr("writing at byte"));
     }
@@ -85,6 +90,7 @@ class FaultOfLimits : public Fault {
   }
 
   std::string words_, trace_;
+  bool onednn_may_crash_ = false;
 };
 
 TEST_F(FaultOfLimits, ProcessesWithTooLittleMemory) {
@@ -103,7 +109,12 @@ TEST_F(FaultOfLimits, ProcessesThatMemoryRunsOutOf) {
   for (int i = 0; i < cases(6, 0.4) && !HasFailure(); ++i) {
     begin_case(i, draw(i % 3 == 0 ? Size::large : Size::small) + (i % 2 == 0 ? " --verify" : ""));
     RunningTool tool(words_);
+    // Not while the system loads it, which ends it by a signal.
+    while (processes().size() < 2 && is_alive(tool.process())) sleep(500, 500);
     sleep(0, 300000);
+    // In the middle of its work: we look for memory before.
+    const std::string example = words_.substr(4, words_.find(' ', 4) - 4);
+    onednn_may_crash_ = test::read_text(example).find("matmul(") != std::string::npos;
     const std::size_t more = pick_bytes(1, 64 * kMiB);
     trace_ += ", then " + std::to_string(more) + " bytes more";
     const auto begin = Clock::now();

@@ -84,8 +84,10 @@ TEST(Module, ARankThatFailsStopsTheOthersInTheMiddle) {
       sum_repeatedly(c, loaded.module(), 1);
     });
     EXPECT_EQ(texts[1], "failed: no more rows");
-    EXPECT_THAT(texts[0], testing::HasSubstr("rank 1 failed: no more rows"));
-    EXPECT_THAT(texts[2], testing::HasSubstr("rank 1 failed: no more rows"));
+    for (const int rank : {0, 2}) {
+      EXPECT_THAT(texts[rank], testing::ContainsRegex(
+                                   "because rank 1 failed while rank . waited .*: no more rows"));
+    }
   }
 }
 

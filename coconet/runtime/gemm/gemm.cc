@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <new>
 #include <vector>
 
 #include "coconet/runtime/gemm/convert.h"
@@ -246,6 +247,9 @@ extern "C" __attribute__((visibility("default"))) int coconet_gemm_v2(
       coconet::gemm::Multiplication(*call).run();
     }
     return 0;
+  } catch (const std::bad_alloc&) {
+    std::snprintf(message, size, "out of memory");
+    return 1;
   } catch (const std::exception& error) {
     std::snprintf(message, size, "%s", error.what());
     return 1;

@@ -1,6 +1,9 @@
 #include "coconet/runtime/gemm/onednn.h"
 
+#include <sys/mman.h>
+
 #include <mutex>
+#include <new>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <stdexcept>
 #include <unordered_map>
@@ -42,7 +45,17 @@ struct Primitive {
   std::string path;
 };
 
+// oneDNN writes the code it makes without a look whether it has got memory for it, and a process
+// that has none ends by SIGSEGV. So it begins only where there is more than it takes.
+void need_room_for_code() {
+  constexpr std::size_t kBytes = std::size_t{16} << 20;
+  void* room = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) throw std::bad_alloc();
+  munmap(room, kBytes);
+}
+
 Primitive make_primitive(const dnnl::engine& engine, const Product& p) {
+  need_room_for_code();
   const memory::data_type in = p.bf16 ? memory::data_type::bf16 : memory::data_type::f32;
   const memory::desc a({p.m, p.k}, in, memory::dims{p.a_stride, 1});
   const memory::desc b({p.k, p.n}, in, memory::dims{p.b_stride, 1});

@@ -41,7 +41,9 @@ TEST(RankError, OtherExceptions) {
   const std::system_error thread(EAGAIN, std::generic_category());
   const RankError system = rank_error_of(std::make_exception_ptr(thread));
   EXPECT_FALSE(system.internal);
-  EXPECT_EQ(system.message, "the system refuses: Resource temporarily unavailable");
+  EXPECT_EQ(system.message,
+            "the system refuses: Resource temporarily unavailable, as to a thread where memory or "
+            "processes (ulimit -v, -u) are used up");
   EXPECT_TRUE(rank_error_of(std::make_exception_ptr(std::out_of_range("i"))).internal);
   EXPECT_TRUE(rank_error_of(std::make_exception_ptr(3)).internal);
   EXPECT_THROW(rank_error_of(std::make_exception_ptr(InternalError("i"))).raise(), InternalError);
