@@ -139,7 +139,7 @@ TEST_F(FaultOfLimits, ProcessesWithAFullDisk) {
 }
 
 TEST_F(FaultOfLimits, ProcessesThatTheDiskRunsOutOf) {
-  for (int i = 0; i < cases(4, 0.3) && !HasFailure(); ++i) {
+  for (int i = 0; i < cases(3, 0.3) && !HasFailure(); ++i) {
     begin_case(i, draw(i % 2 == 0 ? Size::small : Size::large));
     RunningTool tool(words_, i % 4 < 3 ? cache() : test_cache());
     sleep(0, 1500000);
@@ -181,7 +181,7 @@ TEST_F(FaultOfLimits, ProcessesWithTooFewDescriptors) {
     begin_case(i, draw() + (i % 2 == 0 ? " --verify" : ""));
     trace_ += " with " + std::to_string(most) + " descriptors";
     const auto begin = Clock::now();
-    RunningTool tool(words_, i % 2 == 0 ? cache() : test_cache(),
+    RunningTool tool(words_, i % 4 == 0 ? cache() : test_cache(),
                      [&] { limit(RLIMIT_NOFILE, static_cast<std::size_t>(most)); });
     finish_case(tool, begin);
   }

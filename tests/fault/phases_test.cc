@@ -44,7 +44,7 @@ class FaultOfPhases : public Fault {
 };
 
 TEST_F(FaultOfPhases, AKilledProcessOfACompilation) {
-  for (int i = 0; i < cases(4, 0.3) && !HasFailure(); ++i) {
+  for (int i = 0; i < cases(3, 0.3) && !HasFailure(); ++i) {
     const std::string words = draw() + " --verify";
     SCOPED_TRACE("case " + std::to_string(i) + ": " + words);
     RunningTool tool(words, cache());
