@@ -55,8 +55,10 @@ class Fault : public testing::Test {
   // libraries in the cache.
   ToolResult wait_for_end(RunningTool& tool, Clock::time_point fault, double seconds = kSeconds);
   static void expect_next_run_starts();
-  // After the first error, which is one rank's, each other rank tells what it was doing when it
-  // stopped; that it was because of the victim, if one is given.
+  // What each rank says in an error that begins with one rank's; none says anything in others.
+  static std::map<int, std::string> said_by_ranks(const std::string& err);
+  // Each rank but the victim says what it was doing when it stopped, and which rank was the reason:
+  // the victim, if one is given.
   void expect_survivors_tell(const std::string& err, std::optional<int> victim = {}) const;
 
  private:

@@ -68,6 +68,9 @@ class FaultOfLimits : public Fault {
     EXPECT_EQ(result.out, "");
     EXPECT_THAT(result.err, AnyOf(HasSubstr("error: "), HasSubstr(": error: ")));
     EXPECT_THAT(result.err, Not(HasSubstr("this is a fault of coconet")));
+    if (const auto said = said_by_ranks(result.err); !said.empty()) {
+      EXPECT_EQ(static_cast<int>(said.size()), ranks()) << result.err;
+    }
     if (onednn_may_crash_) {
       EXPECT_THAT(result.err, AnyOf(Not(HasSubstr("was killed by signal")),
                                     HasSubstr("ulimit -v leaves it too little memory")));
