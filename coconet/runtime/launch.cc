@@ -18,14 +18,6 @@ std::vector<RankOutcome> launch_ranks(const LaunchOptions& options, const RankFu
 
 namespace {
 
-// What comes first tells the reason. Ranks that joined one that was killed may have failed by that.
-std::pair<int, int> reason_order(const RankOutcome& outcome) {
-  const int kind = outcome.state == RankOutcome::killed   ? 0
-                   : outcome.state == RankOutcome::failed ? 1
-                                                          : 2;
-  return {kind, outcome.order};
-}
-
 constexpr std::size_t kMostListed = 16;
 
 // What the ranks beside `first` say, a line for each; ranks that say the same share one.
@@ -66,7 +58,10 @@ void raise_failed_rank(const std::vector<RankOutcome>& outcomes) {
   const RankOutcome* first = nullptr;
   for (const RankOutcome& outcome : outcomes) {
     if (outcome.state == RankOutcome::finished) continue;
-    if (first == nullptr || reason_order(outcome) < reason_order(*first)) first = &outcome;
+    if (first == nullptr ||
+        comes_before(outcome.state, outcome.order, first->state, first->order)) {
+      first = &outcome;
+    }
   }
   if (first == nullptr) return;
   RankError error = first->error;

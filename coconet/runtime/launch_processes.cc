@@ -200,14 +200,17 @@ class Children {
     return {false, ErrorKind::runtime, "rank " + std::to_string(rank) + what, {}};
   }
 
-  // The rank whose failure was recorded first; -1: none has failed.
+  // The rank whose failure is the reason, as far as is known; -1: none has failed.
   int first_failed() const {
     int first = -1;
     for (int i = 0; i < static_cast<int>(processes_.size()); ++i) {
       const RankRecord& record = job_.rank(i);
       if (!record.ended.load(std::memory_order_acquire)) continue;
       if (record.state == RankOutcome::finished) continue;
-      if (first < 0 || record.order < job_.rank(first).order) first = i;
+      if (first < 0 || comes_before(record.state, record.order, job_.rank(first).state,
+                                    job_.rank(first).order)) {
+        first = i;
+      }
     }
     return first;
   }

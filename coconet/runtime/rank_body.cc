@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "coconet/runtime/local_socket.h"
 
@@ -43,6 +44,13 @@ void note_place(RankRecord& record, const std::string& text) {
 std::string place_of(const RankRecord& record) {
   const unsigned place = record.place.load(std::memory_order_acquire);
   return place == 0 ? "as it joined" : record.places[place % 2];
+}
+
+bool comes_before(RankOutcome::State state, int order, RankOutcome::State other, int other_order) {
+  const auto kind = [](RankOutcome::State of) {
+    return of == RankOutcome::killed ? 0 : of == RankOutcome::failed ? 1 : 2;
+  };
+  return std::pair(kind(state), order) < std::pair(kind(other), other_order);
 }
 
 RankOutcome outcome_of(const RankRecord& record) {

@@ -45,6 +45,9 @@ void record_end(const JobRecord& job, int rank, RankOutcome::State state, const 
 void note_place(RankRecord& record, const std::string& text);
 // "as it joined" at first.
 std::string place_of(const RankRecord& record);
+// Whether an end tells the reason of a job's failure rather than another one: those of ranks that
+// were killed go first, as others that joined them may have failed by that.
+bool comes_before(RankOutcome::State state, int order, RankOutcome::State other, int other_order);
 // Requires: the rank has ended.
 RankOutcome outcome_of(const RankRecord& record);
 

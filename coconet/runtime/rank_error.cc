@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 #include <system_error>
 
 namespace coconet::runtime {
@@ -37,6 +38,8 @@ RankError told_by(const std::exception_ptr& exception) {
   } catch (const UserErrors& errors) {
     return {false, errors.errors().front().kind(), errors.what(), {}};
   } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  } catch (const std::length_error&) {
     return out_of_memory();
   } catch (const std::system_error& error) {
     std::string what = std::string("the system refuses: ") + error.what();

@@ -1,5 +1,6 @@
 #include "tests/fault/fault.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,7 @@ void Fault::SetUp() {
   std::filesystem::create_directories(temporary());
   setenv("TMPDIR", temporary().c_str(), 1);
   setenv(kMark, folder().c_str(), 1);
+  signal(SIGINT, SIG_DFL);  // a job in a shell's background has it ignored, and the tool too
   // Another order in each test, so that few cases see many examples.
   const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
   random_.seed(number_of("COCONET_FAULT_SEED", 1) + std::hash<std::string>()(name) % 1000003);
@@ -160,7 +162,7 @@ std::map<int, std::string> Fault::said_by_ranks(const std::string& err) {
 void Fault::expect_survivors_tell(const std::string& err, std::optional<int> victim) const {
   const std::string number = victim ? std::to_string(*victim) : "[0-9]+";
   const std::regex named("\\branks? ([0-9]+, )*" + number + "\\b");
-  static const std::regex doing("waited|waits|joined|join within|was still at work|stopped by a");
+  static const std::regex doing("waited|waits|join|was still at work|stopped by a");
   const std::map<int, std::string> said = said_by_ranks(err);
   EXPECT_EQ(static_cast<int>(said.size()), ranks_) << err;
   for (const auto& [rank, text] : said) {

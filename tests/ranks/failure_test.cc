@@ -198,6 +198,18 @@ TEST(Failure, ProcessThatNeverWaitsIsKilled) {
   EXPECT_FALSE(has_children());
 }
 
+// Which failed first by its death, and is seen to have died later.
+TEST(Failure, ProcessKilledIsTheReasonThoughAnotherFailedBefore) {
+  const auto texts = outcome_texts(test_launch(3, RankKind::process), [](Communicator& c) {
+    if (c.rank() == 0) throw UserError(ErrorKind::runtime, "a peer died");
+    std::this_thread::sleep_for(milliseconds(50));
+    if (c.rank() == 1) raise(SIGKILL);
+    for (;;) std::this_thread::sleep_for(milliseconds(100));
+  });
+  EXPECT_THAT(texts[2],
+              StartsWith("stopped: rank 2 was still at work 1 s after rank 1 had failed"));
+}
+
 TEST(Failure, ProcessThatExitsIsNamed) {
   EXPECT_THAT(message_of(test_launch(2, RankKind::process),
                          [](Communicator& c) {

@@ -38,6 +38,7 @@ TEST(RankError, OtherExceptions) {
   const RankError memory = rank_error_of(std::make_exception_ptr(std::bad_alloc()));
   EXPECT_FALSE(memory.internal);
   EXPECT_EQ(memory.message, "out of memory");
+  EXPECT_FALSE(rank_error_of(std::make_exception_ptr(std::length_error("vector"))).internal);
   const std::system_error thread(EAGAIN, std::generic_category());
   const RankError system = rank_error_of(std::make_exception_ptr(thread));
   EXPECT_FALSE(system.internal);
