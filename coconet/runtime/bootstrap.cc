@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -87,6 +88,20 @@ std::string disagreement(const JoinOptions& mine, const Hello& hello,
   return "";
 }
 
+// Calls `step` with deadlines that follow each other until it gives something, or to the last of
+// them. PeerFailure if a rank fails meanwhile.
+template <typename Step>
+auto in_steps(const JoinOptions& options, Deadline deadline, Step step) {
+  for (;;) {
+    const Deadline soon = Clock::now() + std::chrono::milliseconds(20);
+    auto out = step(std::min(soon, deadline));
+    if (out || soon >= deadline) return out;
+    const int failed = options.failed_rank ? options.failed_rank() : -1;
+    if (failed < 0 || failed == options.rank) continue;
+    throw PeerFailure("rank " + std::to_string(failed) + " failed while the ranks joined");
+  }
+}
+
 // The ranks that have not joined.
 std::string missing(const std::vector<Member>& members) {
   std::string out;
@@ -135,7 +150,8 @@ void admit_all(const JoinOptions& options, std::vector<Member>& members, Deadlin
   for (int come = 1; come < options.ranks;) {
     std::vector<const FileDescriptor*> sockets = {&listener};
     for (const FileDescriptor& socket : connected) sockets.push_back(&socket);
-    const std::optional<std::size_t> ready = readable_before(sockets, deadline);
+    const std::optional<std::size_t> ready = in_steps(
+        options, deadline, [&](Deadline until) { return readable_before(sockets, until); });
     if (!ready) {
       throw PeerFailure(missing(members) + " did not join within " + seconds_text(options.timeout));
     }
@@ -186,7 +202,8 @@ void distribute(const std::vector<Member>& members) {
 // A rank other than 0: the same, as told by rank 0.
 std::vector<Member> ask(const JoinOptions& options, const Member& self, Deadline deadline) {
   const std::string who = "rank " + std::to_string(options.rank);
-  const std::optional<FileDescriptor> socket = connect_before(options.job, deadline);
+  const std::optional<FileDescriptor> socket = in_steps(
+      options, deadline, [&](Deadline until) { return connect_before(options.job, until); });
   if (!socket) {
     throw PeerFailure("rank 0 did not open the job's socket within " +
                       seconds_text(options.timeout) + ", so " + who + " could not join");
@@ -197,7 +214,9 @@ std::vector<Member> ask(const JoinOptions& options, const Member& self, Deadline
   std::vector<Member> members;
   while (members.size() < static_cast<std::size_t>(options.ranks)) {
     // Later than rank 0's own deadline, so that its reason is heard.
-    std::optional<Message> message = receive_before(*socket, deadline + std::chrono::seconds(1));
+    std::optional<Message> message =
+        in_steps(options, deadline + std::chrono::seconds(1),
+                 [&](Deadline until) { return receive_before(*socket, until); });
     if (!message || message->bytes.empty()) {
       throw PeerFailure("rank 0 " + std::string(message ? "died" : "did not answer") + " while " +
                         who + " joined");

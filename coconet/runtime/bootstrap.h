@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct JoinOptions {
   std::size_t data_bytes = 0;  // of each rank's segment, the same on all
   std::uint64_t plan_hash = 0;
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
+  // A rank that has failed, as who started the ranks knows also of one that has not come; -1: none.
+  std::function<int()> failed_rank = {};
 };
 
 struct Joined {

@@ -23,6 +23,7 @@ class FileDescriptor {
   int number() const { return number_; }
   bool open() const { return number_ >= 0; }
   void close();
+  void release() { number_ = -1; }  // somebody else closes it
 
  private:
   int number_ = -1;

@@ -75,7 +75,8 @@ class Child {
                           .ranks = options_.ranks,
                           .data_bytes = options_.data_bytes,
                           .plan_hash = options_.plan_hash,
-                          .timeout = options_.join_timeout});
+                          .timeout = options_.join_timeout,
+                          .failed_rank = [this] { return job_.failed_rank(); }});
     CommunicatorOptions settings = options_.communicator;
     if (settings.cores == 0) settings.cores = static_cast<int>(cores_.size());
     RankRecord& record = job_.rank(rank);
@@ -113,7 +114,9 @@ class Children {
     auto nap = std::chrono::microseconds(50);
     Clock::time_point failed_at = kNever;
     while (reap()) {
-      if (failed_at == kNever && first_failed() >= 0) failed_at = Clock::now();
+      const int failed = first_failed();
+      if (failed_at == kNever && failed >= 0) failed_at = Clock::now();
+      if (failed >= 0 && job_.rank(failed).state != RankOutcome::stopped) job_.tell_failed(failed);
       if (failed_at == kNever) kill_stopped();
       if (!killed_ && failed_at != kNever && Clock::now() - failed_at > kGrace) kill_all();
       std::this_thread::sleep_for(nap);

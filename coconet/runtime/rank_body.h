@@ -25,15 +25,19 @@ class JobRecord {
  public:
   explicit JobRecord(int ranks)
       : counter_(sizeof(std::atomic<int>)),
+        failed_(sizeof(std::atomic<int>)),
         ranks_(static_cast<std::size_t>(ranks) * sizeof(RankRecord)) {}
 
   RankRecord& rank(int rank) const {
     return ranks_.as<RankRecord>()[static_cast<std::size_t>(rank)];
   }
+  // Which rank the launcher knows to have failed by itself; -1: none.
+  int failed_rank() const { return failed_.as<std::atomic<int>>()[0].load() - 1; }
+  void tell_failed(int rank) const { failed_.as<std::atomic<int>>()[0].store(rank + 1); }
   int next_order() const { return counter_.as<std::atomic<int>>()[0].fetch_add(1); }
 
  private:
-  SharedBytes counter_;
+  SharedBytes counter_, failed_;
   SharedBytes ranks_;
 };
 

@@ -1,5 +1,7 @@
 #include "coconet/runtime/temporary_directory.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -47,8 +49,13 @@ bool is_work_directory(const fs::path& path) {
 
 TemporaryDirectory::TemporaryDirectory(const fs::path& parent) : path_(parent / unique_name()) {
   start_guard();  // before there is anything to leave
-  if (mkdir(path_.c_str(), S_IRWXU) == 0) return;
-  const int error = errno;
+  int error = mkdir(path_.c_str(), S_IRWXU) == 0 ? 0 : errno;
+  if (error == 0) {
+    content_ = FileDescriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (content_.open()) return;
+    error = errno;
+    rmdir(path_.c_str());
+  }
   stop_guard();
   throw fs::filesystem_error("cannot make a temporary directory", parent,
                              std::error_code(error, std::generic_category()));
@@ -56,13 +63,24 @@ TemporaryDirectory::TemporaryDirectory(const fs::path& parent) : path_(parent / 
 
 TemporaryDirectory::~TemporaryDirectory() {
   try {
-    std::error_code ignored;
-    if (!keep_) fs::remove_all(path_, ignored);
+    std::error_code error;
+    if (!keep_) fs::remove_all(path_, error);
+    if (error) remove_files();
   } catch (const std::bad_alloc&) {
     alive_.close();  // the guard does it, who has memory of his own
     return;
   }
   stop_guard();
+}
+
+// Without a new descriptor, where a process has none left to look into its directory.
+void TemporaryDirectory::remove_files() {
+  DIR* content = fdopendir(content_.number());
+  if (content == nullptr) return;
+  while (const dirent* entry = readdir(content)) unlinkat(dirfd(content), entry->d_name, 0);
+  content_.release();
+  closedir(content);
+  rmdir(path_.c_str());
 }
 
 void TemporaryDirectory::keep() {

@@ -34,9 +34,11 @@ class TemporaryDirectory {
  private:
   void start_guard();
   void stop_guard();
+  void remove_files();
 
   std::filesystem::path path_;
-  FileDescriptor alive_;  // the guard's pipe
+  FileDescriptor alive_;    // the guard's pipe
+  FileDescriptor content_;  // the directory
   pid_t guard_ = 0;
   bool keep_ = false;
 };

@@ -92,6 +92,13 @@ TEST(Bootstrap, OneThatDiesAsItJoinsIsTold) {
   EXPECT_EQ(first.get(), "rank 1 died as it joined");
 }
 
+TEST(Bootstrap, OneThatFailedBeforeItCameIsToldToAll) {
+  auto ranks = job(4);
+  for (JoinOptions& rank : ranks) rank.failed_rank = [] { return 2; };
+  ranks.erase(ranks.begin() + 2);
+  EXPECT_THAT(join_all(ranks), testing::Each("rank 2 failed while the ranks joined"));
+}
+
 TEST(Bootstrap, RankZeroDoesNotCome) {
   auto ranks = job(2);
   ranks[1].timeout = milliseconds(300);

@@ -2,11 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include "tests/support/files.h"
@@ -36,6 +38,21 @@ TEST(TemporaryDirectory, IsGoneWithAllInIt) {
   }
   EXPECT_THAT(folder.names(), testing::IsEmpty());
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+}
+
+TEST(TemporaryDirectory, ProcessWithoutDescriptorsLeavesNothing) {
+  const TemporaryFolder folder;
+  const pid_t owner = fork();
+  if (owner == 0) {
+    auto directory = std::make_unique<TemporaryDirectory>(folder.path(""));
+    test::write_text((directory->path() / "file").string(), "x");
+    rlimit none{0, 0};
+    setrlimit(RLIMIT_NOFILE, &none);
+    directory.reset();
+    _exit(0);
+  }
+  waitpid(owner, nullptr, 0);
+  EXPECT_THAT(folder.names(), testing::IsEmpty());
 }
 
 TEST(TemporaryDirectory, IsKeptIfWanted) {
