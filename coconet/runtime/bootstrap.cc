@@ -88,6 +88,12 @@ std::string disagreement(const JoinOptions& mine, const Hello& hello,
   return "";
 }
 
+void need_no_failure(const JoinOptions& options) {
+  const int failed = options.failed_rank ? options.failed_rank() : -1;
+  if (failed < 0 || failed == options.rank) return;
+  throw PeerFailure("rank " + std::to_string(failed) + " failed while the ranks joined");
+}
+
 // Calls `step` with deadlines that follow each other until it gives something, or to the last of
 // them. PeerFailure if a rank fails meanwhile.
 template <typename Step>
@@ -96,9 +102,7 @@ auto in_steps(const JoinOptions& options, Deadline deadline, Step step) {
     const Deadline soon = Clock::now() + std::chrono::milliseconds(20);
     auto out = step(std::min(soon, deadline));
     if (out || soon >= deadline) return out;
-    const int failed = options.failed_rank ? options.failed_rank() : -1;
-    if (failed < 0 || failed == options.rank) continue;
-    throw PeerFailure("rank " + std::to_string(failed) + " failed while the ranks joined");
+    need_no_failure(options);
   }
 }
 
@@ -218,6 +222,7 @@ std::vector<Member> ask(const JoinOptions& options, const Member& self, Deadline
         in_steps(options, deadline + std::chrono::seconds(1),
                  [&](Deadline until) { return receive_before(*socket, until); });
     if (!message || message->bytes.empty()) {
+      need_no_failure(options);  // rank 0 may have gone for that
       throw PeerFailure("rank 0 " + std::string(message ? "died" : "did not answer") + " while " +
                         who + " joined");
     }

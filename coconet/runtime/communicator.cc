@@ -250,7 +250,9 @@ void Communicator::check_deaths(int peer, std::uint64_t target, const std::strin
   std::vector<pollfd> polls;
   for (const FileDescriptor& death : deaths_) polls.push_back({death.number(), POLLIN, 0});
   if (poll(polls.data(), polls.size(), 0) <= 0) return;
-  for (int other = 0; other < ranks(); ++other) {
+  const int reason = options_.failed_rank ? options_.failed_rank() : -1;
+  for (int i = reason < 0 ? 0 : -1; i < ranks(); ++i) {
+    const int other = i < 0 ? reason : i;
     if (other == rank_ || polls[static_cast<std::size_t>(other)].revents == 0) continue;
     const RankState state = segment(other).header().state.load(std::memory_order_acquire);
     if (state != RankState::running) continue;

@@ -31,6 +31,8 @@ struct CommunicatorOptions {
   std::function<void(const std::string&)> warn;  // default: a line on stderr
   // Told where the rank is, as "in call 3", when it enters and leaves; default: nobody is.
   std::function<void(const std::string&)> note_place;
+  // The rank that the launcher knows to have failed by itself, of several that died; -1: none.
+  std::function<int()> failed_rank;
 };
 
 // Of each peer process a descriptor that becomes readable when it dies; empty for threads.

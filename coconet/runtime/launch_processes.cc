@@ -81,6 +81,7 @@ class Child {
     if (settings.cores == 0) settings.cores = static_cast<int>(cores_.size());
     RankRecord& record = job_.rank(rank);
     settings.note_place = [&record](const std::string& place) { note_place(record, place); };
+    settings.failed_rank = [this] { return job_.failed_rank(); };
     note_place(record, "before its first call");
     Communicator communicator(rank, std::move(joined.segments), std::move(joined.deaths), settings);
     run_rank(communicator, function_, job_);
