@@ -187,7 +187,7 @@ BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
   bound.mesh = mesh;
   for (const Buffer& buffer : plan.buffers) {
     BoundBuffer out;
-    out.sizes = coconet::bind(buffer.type.shape, sizes);
+    out.sizes = coconet::bind(buffer.type.shape, all);
     out.elements = largest_piece(out.sizes, buffer.type.layout, mesh);
     out.bytes = checked_product(out.elements, size_of(buffer.type.dtype.kind));
     bound.buffers.push_back(std::move(out));

@@ -188,7 +188,10 @@ class ContributionVerifier {
     for (NodeId origin : plan_.launch(turn_->launch).origins) {
       const Stack* stack = std::get_if<Stack>(&plan_.graph.node(origin).op);
       for (int axis : stack ? stack->axes : AxisList{}) {
-        if (plan_.buffer(store.buffer).type.layout.is<Sliced>(axis)) value[axis] = kWhole;
+        const bool gathered = store.all && std::ranges::count(*store.all, axis) > 0;
+        if (gathered || plan_.buffer(store.buffer).type.layout.is<Sliced>(axis)) {
+          value[axis] = kWhole;
+        }
       }
     }
     for (int axis : store.to ? store.to->axes : AxisList{}) {

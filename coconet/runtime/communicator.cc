@@ -65,13 +65,16 @@ std::uint64_t Communicator::progress_of(int rank) const {
 
 void Communicator::barrier(const std::string& name) {
   check(!in_call_, "no barrier inside a call");
+  if (options_.place) options_.place->enter_barrier(name);
   enter({.operation = 1, .number = barriers_++, .base = 0, .plan_hash = 0, .inputs_hash = 0},
         "barrier \"" + name + "\"");
+  if (options_.place) options_.place->leave_barrier();
 }
 
 kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inputs_hash) {
   check(!in_call_, "a call is left before the next is entered");
   const std::uint64_t number = calls_++;
+  if (options_.place) options_.place->enter_call(number);
   enter({.operation = 0,
          .number = number,
          .base = 0,
@@ -100,12 +103,11 @@ void Communicator::leave_call(std::int64_t ticks) {
   const std::uint64_t done = base_ + static_cast<std::uint64_t>(ticks);
   check(progress_of(rank_) <= done, "a module signals no tick beyond those it reports");
   own().progress.store(done);
-  if (options_.note_place) options_.note_place("after call " + std::to_string(calls_ - 1));
+  if (options_.place) options_.place->leave_call(calls_ - 1);
 }
 
 void Communicator::enter(EntryRecord record, const std::string& name) {
   raise_failure();
-  if (options_.note_place) options_.note_place("in " + name);
   const int slot = static_cast<int>(entries_++ % 2);
   base_ = progress_of(rank_) + 1;
   record.base = base_;

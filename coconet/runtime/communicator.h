@@ -20,6 +20,7 @@
 
 #include "coconet/kernel/call.h"
 #include "coconet/runtime/backoff.h"
+#include "coconet/runtime/place.h"
 #include "coconet/runtime/segment.h"
 
 namespace coconet::runtime {
@@ -29,8 +30,7 @@ struct CommunicatorOptions {
   std::chrono::milliseconds warn_after = std::chrono::seconds(30);
   int cores = 0;                                 // that all ranks may run on; 0: this thread's
   std::function<void(const std::string&)> warn;  // default: a line on stderr
-  // Told where the rank is, as "in call 3", when it enters and leaves; default: nobody is.
-  std::function<void(const std::string&)> note_place;
+  Place* place = nullptr;                        // to be kept up to date, if given
   // The rank that the launcher knows to have failed by itself, of several that died; -1: none.
   std::function<int()> failed_rank;
 };

@@ -79,10 +79,9 @@ class Child {
                           .failed_rank = [this] { return job_.failed_rank(); }});
     CommunicatorOptions settings = options_.communicator;
     if (settings.cores == 0) settings.cores = static_cast<int>(cores_.size());
-    RankRecord& record = job_.rank(rank);
-    settings.note_place = [&record](const std::string& place) { note_place(record, place); };
+    settings.place = &job_.rank(rank).place;
+    settings.place->joined();
     settings.failed_rank = [this] { return job_.failed_rank(); };
-    note_place(record, "before its first call");
     Communicator communicator(rank, std::move(joined.segments), std::move(joined.deaths), settings);
     run_rank(communicator, function_, job_);
   }
@@ -183,7 +182,7 @@ class Children {
   }
 
   RankError silent_end(const Process& process, int rank, int status) const {
-    const std::string place = place_of(job_.rank(rank));
+    const std::string place = job_.rank(rank).place.text();
     const std::string stopped = " was stopped by a signal, as SIGSTOP, " + place;
     std::string what;
     if (process.stopped_too_long) {

@@ -2,7 +2,6 @@
 
 #include <sched.h>
 
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -32,18 +31,6 @@ void record_end(const JobRecord& job, int rank, RankOutcome::State state, const 
   record.order = job.next_order();
   record.error.store(error);
   record.ended.store(true, std::memory_order_release);
-}
-
-void note_place(RankRecord& record, const std::string& text) {
-  const unsigned next = record.place.load(std::memory_order_relaxed) + 1;
-  char(&out)[sizeof record.places[0]] = record.places[next % 2];
-  std::strncpy(out, text.c_str(), sizeof out - 1);
-  record.place.store(next, std::memory_order_release);
-}
-
-std::string place_of(const RankRecord& record) {
-  const unsigned place = record.place.load(std::memory_order_acquire);
-  return place == 0 ? "as it joined" : record.places[place % 2];
 }
 
 bool comes_before(RankOutcome::State state, int order, RankOutcome::State other, int other_order) {

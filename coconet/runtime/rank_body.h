@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "coconet/runtime/launch.h"
+#include "coconet/runtime/place.h"
 #include "coconet/runtime/shared_bytes.h"
 
 namespace coconet::runtime {
@@ -15,9 +16,7 @@ struct RankRecord {
   RankOutcome::State state;
   int order;
   StoredError error;
-  // Where it is, for one that ends without a word: places[place % 2].
-  std::atomic<unsigned> place;
-  char places[2][80];
+  Place place;
 };
 
 // Shared by the launcher and its ranks.
@@ -45,10 +44,6 @@ class JobRecord {
 void run_rank(Communicator& communicator, const RankFunction& function, const JobRecord& job);
 // Once for each rank.
 void record_end(const JobRecord& job, int rank, RankOutcome::State state, const RankError& error);
-// Requires: one writer. What does not fit is cut.
-void note_place(RankRecord& record, const std::string& text);
-// "as it joined" at first.
-std::string place_of(const RankRecord& record);
 // Whether an end tells the reason of a job's failure rather than another one: those of ranks that
 // were killed go first, as others that joined them may have failed by that.
 bool comes_before(RankOutcome::State state, int order, RankOutcome::State other, int other_order);

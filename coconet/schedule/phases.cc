@@ -45,7 +45,12 @@ bool folds_own_buffer(const Node& node, const AxisList& axes) {
 }
 
 bool is_stored_over(const TensorType& space, const TensorType& type) {
-  if (type.is_scalar()) return true;
+  if (type.is_scalar()) {
+    // A kernel does nothing on ranks that hold none of its space.
+    return std::ranges::all_of(space.layout.axes_that_are<Rooted>(), [&](int axis) {
+      return type.layout.at(axis) == space.layout.at(axis);
+    });
+  }
   if (!(type.layout == space.layout)) return false;
   if (type.shape == space.shape) return true;
   // Slices (*) of other shapes are cut at other places.

@@ -31,7 +31,8 @@ bool is_tensor_wide(const Op& op);
 bool folds_own_buffer(const Node& node, const AxisList& axes);
 
 // A kernel over `space` can store it: it has the space's shape, or one element a row (the last
-// dim), placed alike; or it is a scalar. Other values are computed again in each phase.
+// dim), placed alike; or it is a scalar, rooted where the space is. Other values are computed again
+// in each phase.
 bool is_stored_over(const TensorType& space, const TensorType& type);
 
 // What makes the kernel of a phase run row by row: a reduction of rows, or an operand of another

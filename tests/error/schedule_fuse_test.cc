@@ -43,6 +43,16 @@ TEST(FuseRefuses, AFoldOfAListInThePrologue) {
                       {"two iteration spaces"});
 }
 
+// The kernel does nothing on the other ranks.
+TEST(FuseRefuses, AScalarOfEveryRankWithWhatOneRankHolds) {
+  const std::string rooted =
+      "mesh world(tp) dim B, S, H, N program p(x: f32[B,S], s: f32[]) { v = root(x, 0) ";
+  expect_step_refused(rooted + "out = v * s t = s * 2 return out, t}", "fuse(out, t)",
+                      {"the output `t` reads `t` outside the group"});
+  expect_step_refused(rooted + "out = v * s t = as_partial(s, +) return out, t}", "fuse(out, t)",
+                      {"`t` runs over"});
+}
+
 // Its mask would go by the elements of the group.
 TEST(FuseRefuses, ADropoutOfAnotherShape) {
   expect_step_refused(pointwise("d = dropout(sum(x, [2]), 0.5) y2 = y + d return y2"),

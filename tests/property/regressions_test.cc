@@ -256,6 +256,20 @@ program p(x: f32[N,H] sliced(0), w: f32[H,H]) {
   }
 }
 
+TEST(Regression, WhatRanksStackIsGatheredInOneKernel) {
+  const char* const program = R"(
+mesh world(tp)
+dim H
+program p(x: f16[H] local) {
+  rows = stack(x)
+  out = all_gather(rows)
+  return out
+})";
+  for (int ranks : {1, 2, 3}) expect_sound(program, "fuse(rows, out)", {{"H", 5}}, {ranks});
+  const Planned fused = planned(program, "fuse(rows, out)", {{"H", 5}}, {2});
+  EXPECT_EQ(plan::verify_small(fused.plan), 3);
+}
+
 TEST(Regression, UnnamedUpdatesGiveNamesThatParse) {
   const char* const program = R"(
 mesh world(dp)

@@ -176,7 +176,7 @@ TEST(Failure, ProcessKilledIsNamed) {
     c.barrier("end");
   });
   EXPECT_LT(timer.seconds(), 3);
-  EXPECT_THAT(texts[2], HasSubstr("killed: rank 2 was killed by signal 9 (SIGKILL) in barrier "
+  EXPECT_THAT(texts[2], HasSubstr("killed: rank 2 was killed by signal 9 (SIGKILL) after barrier "
                                   "\"start\"; the kernel does so too when memory runs out"));
   for (const int rank : {0, 1, 3}) {
     EXPECT_THAT(texts[static_cast<std::size_t>(rank)],
