@@ -85,7 +85,7 @@ Plan from_schedule(const Graph& graph, const PlanOptions& options) {
   }
   if (options.keep_values) {
     for (int i = 0; i < graph.size(); ++i) {
-      if (needs_own_buffer(graph, NodeId{i})) continue;
+      if (needs_own_buffer(graph, NodeId{i}) || !storage.has_buffer(NodeId{i})) continue;
       plan.outputs.push_back({"#" + std::to_string(i), storage.buffer(NodeId{i})});
     }
   }

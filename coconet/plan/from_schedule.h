@@ -7,8 +7,9 @@ namespace coconet::plan {
 
 struct PlanOptions {
   std::string schedule;      // its name, for print
-  bool keep_values = false;  // every value in a buffer of its own that is an output of the node's
-                             // name (or "#index"): for --verify
+  // Every value in a buffer of its own, an output "#index": for --verify. Not those that a fused
+  // kernel cannot store, as what it computes of a peer's piece.
+  bool keep_values = false;
 };
 
 // Every graph that inference and the steps accept has a plan; it is verified (plan/verify.h).

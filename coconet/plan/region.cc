@@ -172,10 +172,9 @@ class RegionLowering {
       builder.store({value, storage_.buffer(id), exchange->axes, true, {}});
       return;
     }
-    if (!read_outside(id) && !read_in_later_phase(id) && !stored_by_update(id) &&
-        !options_.keep_values && !(members && read_beyond_members(id))) {
-      return;
-    }
+    const bool needed = read_outside(id) || read_in_later_phase(id) || stored_by_update(id) ||
+                        (members && read_beyond_members(id));
+    if (!needed && !options_.keep_values) return;
     if (std::holds_alternative<BlockReduce>(node.op)) {
       if (read_outside(id) || options_.keep_values) {
         builder.store(builder.block_sum(id), storage_.buffer(id));
@@ -186,7 +185,7 @@ class RegionLowering {
       builder.store(builder.value(id), storage_.buffer(id), all);
     } else if (const auto* send = std::get_if<Broadcast>(&node.op)) {
       builder.store(builder.value(node.inputs[0]), storage_.buffer(id), send->axes);
-    } else {
+    } else if (needed || is_stored_over(builder.space(), node.type)) {
       check(is_stored_over(builder.space(), node.type), "fuse refuses what a kernel cannot store");
       builder.store(builder.value(id), storage_.buffer(id));
     }

@@ -21,6 +21,7 @@ class Storage {
 
   // The buffer that holds the value of `id` (not of a view); made at the first call.
   BufferId buffer(NodeId id);
+  bool has_buffer(NodeId id) const { return buffers_[id.index].valid(); }
   // A temporary of its own.
   BufferId temporary(std::string name, const TensorType& type);
   // The block sums of a Norm or tensor-wide Reduce; made at the first call.

@@ -75,18 +75,15 @@ void find_rows(const BoundPlan& bound, const Kernel& kernel, const Turn& turn, i
   }
 }
 
-// Blocks are of the flat index of the piece that the axes before a flat slice leave.
+// Blocks are of the tensor's flat index.
 void find_blocks(const BoundPlan& bound, const Kernel& kernel, const Piece& piece,
                  const std::vector<std::int64_t>& held, Visit& out) {
-  std::int64_t begin = 0;
   for (const Piece::Group& group : piece.groups()) {
-    if (group.whole()) continue;
-    check(piece.groups().size() == 1, "blocks are of whole tensors and flat slices");
-    begin = group.begin;
+    check(group.whole() || piece.groups().size() == 1,
+          "blocks are of whole tensors and flat slices");
   }
   for (std::size_t i = 0; i < held.size(); ++i) {
-    const bool vector = piece.sizes().size() == 1;
-    const Coordinates block = {(vector ? piece.global(held[i]) : begin + held[i]) / kBlock};
+    const Coordinates block = {piece.global(held[i]) / kBlock};
     if (out.runs.empty() || out.runs.back().at != block) out.runs.push_back({i, i, block});
     out.runs.back().end = i + 1;
   }

@@ -116,6 +116,13 @@ std::string results_text(const Rewrite& rewrite) {
   return out;
 }
 
+bool is_declared(const Header& header, const std::string& name) {
+  const auto named = [&](const DTypeParameter& dtype) { return dtype.name == name; };
+  return std::ranges::count(header.dims, name) > 0 ||
+         std::ranges::count(header.mesh.axes, name) > 0 ||
+         std::ranges::any_of(header.dtypes, named);
+}
+
 void check_results(const Step& step, const Verb& verb, const Applied& before,
                    const Rewrite& rewrite) {
   const std::size_t count = rewrite.results.size();
@@ -135,6 +142,10 @@ void check_results(const Step& step, const Verb& verb, const Applied& before,
     const bool taken =
         rewrite.results[k].body && (rewrite.graph.find(step.results[k]).valid() ||
                                     rewrite.graph.find_group(step.results[k]).valid());
+    if (is_declared(before.graph.header(), step.results[k])) {
+      refuse(step, "the result name `" + step.results[k] +
+                       "` is taken by a dim, an axis or a dtype parameter; give it another");
+    }
     if (body || taken) {
       refuse(step, "the result name `" + step.results[k] + "` is taken; give it another");
     }

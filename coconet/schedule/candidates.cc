@@ -381,7 +381,8 @@ std::string text_of(const LegalStep& legal) {
 
 std::string explain(const Applied& applied, const Step& step) {
   try {
-    return text_of(LegalStep{step, exactness_of(applied, step)});
+    const Applied after = apply(Applied{applied.graph, applied.handles, Exactness::exact}, step);
+    return text_of(LegalStep{step, after.exactness});
   } catch (const UserError& error) {
     return "not legal: " + error.message();
   }

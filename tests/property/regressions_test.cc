@@ -270,6 +270,19 @@ program p(x: f16[H] local) {
   EXPECT_EQ(plan::verify_small(fused.plan), 3);
 }
 
+TEST(Regression, BlocksOfSlicesOverTwoAxesAreOfTheTensor) {
+  const char* const program = R"(
+mesh world(dp, tp)
+dim N, M
+program p(x: f32[N,M] sliced(*)@[dp,tp]) {
+  out = norm(x)
+  return out
+})";
+  for (const std::vector<int>& mesh : {std::vector<int>{2, 2}, {3, 2}, {1, 3}}) {
+    expect_sound(program, "", {{"N", 1280}, {"M", 3}}, mesh);
+  }
+}
+
 TEST(Regression, UnnamedUpdatesGiveNamesThatParse) {
   const char* const program = R"(
 mesh world(dp)

@@ -146,6 +146,11 @@ TEST(CliExplain, EachStepStandsOnThoseBeforeIt) {
   EXPECT_EQ(first.exit_code, 1);
   EXPECT_THAT(first.out, AllOf(HasSubstr("not legal: "), HasSubstr("nothing to apply to")));
   EXPECT_EQ(run_tool(file + "rs,ag=split(total);fuse(layer,rs)").exit_code, 1);
+  for (const char* name : {"drop", "w", "H"}) {
+    const ToolResult taken = run_tool(file + name + ",ag=split(total)");
+    EXPECT_EQ(taken.exit_code, 1) << name;
+    EXPECT_THAT(taken.out, AllOf(HasSubstr("not legal: "), HasSubstr("taken"))) << name;
+  }
 }
 
 TEST(CliExplain, WrongArguments) {

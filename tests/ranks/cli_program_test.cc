@@ -251,6 +251,27 @@ TEST(CliProgram, AHierarchicalSplitReassociates) {
   }
 }
 
+// What the fused kernel computes of each peer's piece is nothing that a rank could keep.
+TEST(CliProgram, AHierarchicalSplitWithComputationBeforeIsVerified) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("it.coco");
+  test::write_text(file, R"(
+mesh world(dp, tp)
+dim N
+program it(g: f16[N] local@[dp,tp]) {
+  total = all_reduce(cast(g, f32) * 2, +)@[dp,tp]
+  return total
+}
+schedule s for it {
+  rs, ar, ag = split(total, hierarchical)
+  fuse(rs)
+})");
+  const ToolResult result =
+      run_tool("run " + file + " --verify --dim N=2500 --schedule s --mesh dp=2,tp=2");
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("within bound: yes"));
+}
+
 TEST(CliProgram, ShiftsAlongAnAxis) {
   const std::string program = R"(
 mesh world(pp, tp)
