@@ -33,7 +33,8 @@ struct Returned {
 // One run of a plan: what is the same for all ranks.
 class Job {
  public:
-  Job(const Compiled& compiled, const RunRequest& request)
+  // `complete`: every input without a default is given.
+  Job(const Compiled& compiled, const RunRequest& request, bool complete)
       : compiled_(compiled),
         request_(request),
         bound_(plan::bind(compiled.plan(), request.setting.sizes, request.setting.mesh,
@@ -41,7 +42,7 @@ class Job {
         module_(compiled.library().path, compiled.plan_hash()),
         ranks_(request.setting.mesh.ranks()),
         slots_(slots_of(bound_)) {
-    find_inputs();
+    find_inputs(complete);
     find_returned();
     find_dims();
   }
@@ -50,10 +51,77 @@ class Job {
     const std::size_t times = sizeof(double) * request_.repeat * ranks_;
     std::size_t bytes = times;
     for (const Returned& returned : returned_) bytes += bytes_of(returned.buffer) * ranks_;
-    std::uint64_t memory = bytes;
+    need_memory(bytes);
+    results_.emplace(bytes);
+    launch([this](Rank& rank) { make_calls(rank); });
+    return collect();
+  }
+
+  void run(const std::function<void(RankCalls&)>& function) {
+    need_memory(0);
+    launch([&](Rank& rank) {
+      rank.place_inputs();
+      function(rank);
+    });
+  }
+
+ private:
+  // What one rank has of a job, from its start to its end.
+  class Rank : public RankCalls {
+   public:
+    Rank(const Job& job, runtime::Communicator& communicator)
+        : job_(job), communicator_(communicator), buffers_(communicator, job.slots_) {
+      communicator.describe_launches([&job](int launch) { return job.launch_text(launch); });
+      for (const Buffer& buffer : job.plan().buffers) {
+        const auto slot =
+            buffers_.addresses().subspan(std::size_t(buffer.slot) * job.ranks_, job.ranks_);
+        addresses_.insert(addresses_.end(), slot.begin(), slot.end());
+      }
+      arguments_ = {.mesh_sizes = job.request_.setting.mesh.sizes,
+                    .dims = job.dims_,
+                    .lists = job.tables_,
+                    .knobs = job.bound_.knobs,
+                    .seed = job.request_.setting.seed,
+                    .inputs_hash = 0,
+                    .address = addresses_};
+    }
+
+    int rank() const override { return communicator_.rank(); }
+    const runtime::Buffers& buffers() const { return buffers_; }
+    void barrier(const std::string& name) { communicator_.barrier(name); }
+
+    void place_inputs() override {
+      job_.fill(buffers_, rank());
+      if (job_.request_.check_inputs && first_) arguments_.inputs_hash = job_.inputs_hash(rank());
+    }
+
+    void call() override {
+      runtime::run_call(communicator_, job_.module_.module(), arguments_);
+      arguments_.inputs_hash = 0;
+      first_ = false;
+    }
+
+    std::span<std::byte> own(const std::string& name) override {
+      const int buffer = job_.find_buffer(name);
+      return buffers_.own(job_.plan().buffers[buffer].slot).first(job_.held_bytes(buffer, rank()));
+    }
+
+   private:
+    const Job& job_;
+    runtime::Communicator& communicator_;
+    const runtime::Buffers buffers_;
+    std::vector<void*> addresses_;
+    runtime::CallArguments arguments_;
+    bool first_ = true;
+  };
+
+  void need_memory(std::uint64_t results) const {
+    std::uint64_t memory = results;
     for (const runtime::BufferNeed& need : slots_) memory += need.bytes * ranks_;
     runtime::need_memory(memory, "the ranks");
-    results_.emplace(bytes);
+  }
+
+  void launch(const std::function<void(Rank&)>& function) const {
     runtime::LaunchOptions options;
     options.ranks = ranks_;
     options.kind = request_.kind;
@@ -62,15 +130,16 @@ class Job {
     options.communicator.timeout = request_.timeout;
     options.join_timeout =
         std::min<std::chrono::milliseconds>(request_.timeout, options.join_timeout);
-    runtime::run_ranks(options, [this](runtime::Communicator& c) { run_rank(c); });
-    return collect();
+    runtime::run_ranks(options, [&](runtime::Communicator& communicator) {
+      Rank rank(*this, communicator);
+      function(rank);
+    });
   }
 
- private:
   const plan::Plan& plan() const { return compiled_.plan(); }
   std::size_t bytes_of(int buffer) const { return bound_.buffers[buffer].bytes; }
 
-  void find_inputs() {
+  void find_inputs(bool complete) {
     for (int b = 0; b < static_cast<int>(plan().buffers.size()); ++b) {
       const Buffer& buffer = plan().buffers[b];
       if (buffer.role == BufferRole::temporary) continue;
@@ -78,18 +147,25 @@ class Job {
       if (given != request_.inputs.end()) {
         interp::check_pieces(buffer.type, request_.setting, given->second, buffer.name);
         inputs_[b] = &given->second;
-      } else {
+      } else if (complete || has_default(buffer)) {
         inputs_[b] = &defaults_.emplace_back(ranks_, default_of(buffer));
       }
     }
   }
 
-  interp::Bytes default_of(const Buffer& buffer) const {
+  const Input& input_of(const Buffer& buffer) const {
     const Graph& graph = plan().graph;
-    const auto& input = std::get<Input>(graph.node(graph.find(buffer.name)).op);
+    return std::get<Input>(graph.node(graph.find(buffer.name)).op);
+  }
+  bool has_default(const Buffer& buffer) const {
+    return input_of(buffer).default_value.has_value();
+  }
+
+  interp::Bytes default_of(const Buffer& buffer) const {
+    const Input& input = input_of(buffer);
     if (!input.default_value) {
-      throw UserError(ErrorKind::data,
-                      "no value for input " + buffer.name + ": " + buffer.type.text(graph.mesh()));
+      throw UserError(ErrorKind::data, "no value for input " + buffer.name + ": " +
+                                           buffer.type.text(plan().graph.mesh()));
     }
     const DTypeKind kind = buffer.type.dtype.kind;
     interp::Bytes out(size_of(kind));
@@ -162,34 +238,35 @@ class Job {
     return at.where.known() ? at.name + " at " + at.where.text() : at.name;
   }
 
-  void run_rank(runtime::Communicator& communicator) {
-    const int rank = communicator.rank();
-    communicator.describe_launches([this](int launch) { return launch_text(launch); });
-    const runtime::Buffers buffers(communicator, slots_);
-    std::vector<void*> addresses;
-    for (const Buffer& buffer : plan().buffers) {
-      const auto slot = buffers.addresses().subspan(std::size_t(buffer.slot) * ranks_, ranks_);
-      addresses.insert(addresses.end(), slot.begin(), slot.end());
-    }
-    runtime::CallArguments arguments{.mesh_sizes = request_.setting.mesh.sizes,
-                                     .dims = dims_,
-                                     .lists = tables_,
-                                     .knobs = bound_.knobs,
-                                     .seed = request_.setting.seed,
-                                     .inputs_hash = 0,
-                                     .address = addresses};
+  void make_calls(Rank& rank) const {
     const std::span<double> times = results_->as<double>();
     for (int call = 0; call < request_.repeat; ++call) {
-      fill(buffers, rank);
-      arguments.inputs_hash = call == 0 && request_.check_inputs ? inputs_hash(rank) : 0;
-      communicator.barrier("inputs of call " + std::to_string(call));
+      rank.place_inputs();
+      rank.barrier("inputs of call " + std::to_string(call));
       const auto begin = std::chrono::steady_clock::now();
-      runtime::run_call(communicator, module_.module(), arguments);
+      rank.call();
       const std::chrono::duration<double, std::micro> took =
           std::chrono::steady_clock::now() - begin;
-      times[std::size_t(call) * ranks_ + rank] = took.count();
-      if (call == 0) give_back(buffers, rank);
+      times[std::size_t(call) * ranks_ + rank.rank()] = took.count();
+      if (call == 0) give_back(rank.buffers(), rank.rank());
     }
+  }
+
+  // Of an input, state or output.
+  int find_buffer(const std::string& name) const {
+    std::string there;
+    const std::vector<Buffer>& buffers = plan().buffers;
+    for (int b = 0; b < static_cast<int>(buffers.size()); ++b) {
+      if (buffers[b].role == BufferRole::temporary) continue;
+      if (buffers[b].name == name) return b;
+      there += (there.empty() ? "" : ", ") + buffers[b].name;
+    }
+    for (const Returned& returned : returned_) {
+      if (returned.name == name) return returned.buffer;
+      if (!returned.storage) there += (there.empty() ? "" : ", ") + returned.name;
+    }
+    throw UserError(ErrorKind::usage,
+                    "the program has no input, state or output " + name + "; there are " + there);
   }
 
   // Where rank `rank`'s value of a returned buffer stands in the shared results.
@@ -253,7 +330,12 @@ RunResult run(const Compiled& compiled, const RunRequest& request) {
     throw UserError(ErrorKind::usage, "a run has at least 1 call; found a repeat of " +
                                           std::to_string(request.repeat));
   }
-  return Job(compiled, request).run();
+  return Job(compiled, request, true).run();
+}
+
+void run_on_ranks(const Compiled& compiled, const RunRequest& request,
+                  const std::function<void(RankCalls&)>& function) {
+  Job(compiled, request, false).run(function);
 }
 
 }  // namespace coconet::execute

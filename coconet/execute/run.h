@@ -2,8 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +37,27 @@ struct RunResult {
 // UserError(data) for inputs that are missing or of another size, UserError(runtime) for a rank
 // that died or did not come.
 RunResult run(const Compiled& compiled, const RunRequest& request);
+
+// One rank of a started program: its calls are made by whoever holds this, as often as wanted.
+class RankCalls {
+ public:
+  virtual ~RankCalls() = default;
+  virtual int rank() const = 0;
+  // Puts this rank's pieces of the request's inputs and states in place, over what calls have made
+  // of them. Done once before the function begins.
+  virtual void place_inputs() = 0;
+  // One call, the entry and the leaving included. All ranks make the same calls.
+  virtual void call() = 0;
+  // This rank's own piece of an input, state or output, where the calls read and write it.
+  // UserError(usage) for another name.
+  virtual std::span<std::byte> own(const std::string& name) = 0;
+};
+
+// Starts the ranks and runs `function` on each, in place of `repeat` calls with results; of ranks
+// that are processes in a copy of this one's memory. Inputs may be left out: they begin as zeros,
+// for the function to fill in through own(). UserErrors as of run.
+void run_on_ranks(const Compiled& compiled, const RunRequest& request,
+                  const std::function<void(RankCalls&)>& function);
 
 // Bytes that a rank of the mesh reads from or writes to its peers in one call, the largest of all
 // ranks: the traffic of the plan.

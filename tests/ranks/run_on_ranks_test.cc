@@ -1,0 +1,73 @@
+// Calls whose times and number the caller decides: execute::run_on_ranks.
+#include <gtest/gtest.h>
+
+#include "coconet/execute/run.h"
+#include "tests/refusal.h"
+#include "tests/support/planned.h"
+
+namespace coconet {
+namespace {
+
+using fixture::expect_refused;
+
+constexpr int kRanks = 3;
+
+std::span<float> floats(std::span<std::byte> bytes) {
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+class RunOnRanks : public testing::TestWithParam<runtime::RankKind> {
+ protected:
+  Planned sample_ = planned(
+      "mesh world(dp)\ndim N\n"
+      "program p(x: f32[N] local, state m: f32[N] sliced(*), scalar k: f32 = 2) {\n"
+      "  y = all_reduce(x, +)\n"
+      "  m2 = update(m, m + k * shard(y, (*)))\n"
+      "  return y\n}\n",
+      "", {{"N", 1500}}, {kRanks});
+  execute::Compiled compiled_{sample_.graph, {}, runtime::Toolchain()};
+
+  void run(const std::function<void(execute::RankCalls&)>& function) const {
+    execute::RunRequest request;
+    request.setting = sample_.setting;
+    request.kind = GetParam();
+    request.timeout = std::chrono::seconds(100);
+    execute::run_on_ranks(compiled_, request, function);
+  }
+};
+
+void need(bool fine, const std::string& what) {
+  if (!fine) throw UserError(ErrorKind::data, what);
+}
+
+// Inputs left out are zeros, the function's to fill; states go from call to call, on each rank the
+// piece that it holds: 1,024, 476 and 0 elements.
+TEST_P(RunOnRanks, CallsFollowEachOtherInPlace) {
+  run([](execute::RankCalls& rank) {
+    const std::span<float> x = floats(rank.own("x")), y = floats(rank.own("y"));
+    const std::span<float> m = floats(rank.own("m"));
+    const std::size_t held[] = {1024, 476, 0};
+    need(x.size() == 1500 && y.size() == 1500 && m.size() == held[rank.rank()], "pieces");
+    rank.call();
+    need(y[0] == 0 && y[1499] == 0, "zeros");
+    for (int call = 1; call <= 20; ++call) {
+      for (float& element : x) element = static_cast<float>(call * (rank.rank() + 1));
+      rank.call();
+      need(y[0] == 6.f * call && y[1499] == 6.f * call, "y of call " + std::to_string(call));
+      for (const float element : m) need(element == 6.f * call * (call + 1), "m");
+    }
+    rank.place_inputs();  // none is given but k
+    need(x[0] == 20.f * (rank.rank() + 1), "x as it was");
+  });
+}
+
+TEST_P(RunOnRanks, AnUnknownNameIsRefusedWithThoseThereAre) {
+  expect_refused([&] { run([](execute::RankCalls& rank) { rank.own("z"); }); },
+                 {"no input, state or output z; there are x, m, k, y"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Thread, RunOnRanks, testing::Values(runtime::RankKind::thread));
+INSTANTIATE_TEST_SUITE_P(Process, RunOnRanks, testing::Values(runtime::RankKind::process));
+
+}  // namespace
+}  // namespace coconet
