@@ -1,0 +1,41 @@
+// The least time that a workload can take: what it must move, at the rates that the floor
+// participant (memory_worker.cc) reached in the same round robin.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace coconet::bench {
+
+// Of all ranks together, in one iteration.
+struct Traffic {
+  double reads = 0, writes = 0;  // bytes
+};
+struct Rates {
+  double read = 0, write = 0, copy = 0;  // bytes a microsecond, all cores together
+};
+
+// Two ranks, elements of 4 bytes, registered buffers. Each gradient is read once, and each result
+// written once, whichever rank does it.
+inline Traffic all_reduce_traffic(std::int64_t elements, int ranks) {
+  const double bytes = 4.0 * static_cast<double>(elements);
+  return {bytes * ranks, bytes * ranks};
+}
+// Gradients of all ranks, and one each of p, m, v are read; p of all ranks and m, v are written.
+inline Traffic adam_traffic(std::int64_t elements, int ranks) {
+  const double bytes = 4.0 * static_cast<double>(elements);
+  return {bytes * (ranks + 3), bytes * (ranks + 2)};
+}
+
+// Bytes of each of the two arrays of a rank of the floor participant, so that it works on as much
+// memory as the workload does.
+inline std::int64_t all_reduce_footprint(std::int64_t elements) { return 4 * elements; }
+inline std::int64_t adam_footprint(std::int64_t elements, int ranks) {
+  return (2 * 4 * elements + 2 * 4 * elements / ranks) / 2;
+}
+
+// Microseconds: the longest of the reads alone, the writes alone, both at the rate of a copy, and
+// one way of a flag between the cores. 0 if a rate is not known.
+double floor_of(const Traffic& traffic, const Rates& rates, double round_trip_nanoseconds);
+
+}  // namespace coconet::bench

@@ -1,0 +1,103 @@
+#include "bench/harness/measure.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+
+#include "bench/harness/placement.h"
+
+namespace coconet::bench {
+
+namespace {
+
+// What an iteration takes beyond its own time: the meeting before it.
+constexpr double kMeeting = 1.5;
+constexpr std::int64_t kMostIterations = 5000;
+
+class RoundRobin {
+ public:
+  RoundRobin(std::vector<Participant>& participants, std::vector<Cell>& cells, const Effort& effort,
+             const std::string& ours)
+      : participants_(participants), cells_(cells), effort_(effort), ours_(ours) {}
+
+  void run() {
+    for (int start = 0; start < effort_.starts; ++start) {
+      for (Cell& cell : cells_) perform(cell, [&] { begin(cell, start == 0); });
+      for (int round = 0; round < effort_.rounds; ++round) {
+        // Whoever comes first or after whom changes from round to round.
+        const std::size_t count = cells_.size();
+        for (std::size_t i = 0; i < count; ++i) {
+          const std::size_t turned = (i + static_cast<std::size_t>(round) * 5) % count;
+          Cell& cell = cells_[round % 2 == 0 ? turned : count - 1 - turned];
+          perform(cell, [&] { add_batch(cell); });
+        }
+      }
+      for (Participant& participant : participants_) participant.stop();
+    }
+  }
+
+ private:
+  void perform(Cell& cell, const std::function<void()>& act) {
+    if (!cell.failed.empty()) return;
+    try {
+      act();
+      if (!effort_.stay) participants_[cell.participant].stop();
+    } catch (const ParticipantFailed& failure) {
+      if (cell.name == ours_) throw;
+      std::fprintf(stderr, "bench: left out of %s: %s\n", cell.workload.c_str(), failure.what());
+      for (Cell& other : cells_) {
+        if (other.participant == cell.participant) other.failed = failure.what();
+      }
+    }
+  }
+
+  // Its result is right; how many iterations make a batch.
+  void begin(Cell& cell, bool calibrate) {
+    Participant& participant = participants_[cell.participant];
+    const double difference = participant.check(cell.operation);
+    if (!(difference <= cell.bound)) {
+      char text[200];
+      std::snprintf(text, sizeof text, "%s, %s, %s: the result is off by %g; allowed is %g",
+                    cell.workload.c_str(), cell.name.c_str(), cell.operation.c_str(), difference,
+                    cell.bound);
+      throw WrongResult(text);
+    }
+    if (!calibrate) return;
+    const double one = participant.time(cell.operation, 1, 3).median() + kMeeting;
+    cell.iterations = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(effort_.batch_microseconds / one), 1, kMostIterations);
+    cell.warm_up = std::max<std::int64_t>(1, cell.iterations / 10);
+  }
+
+  void add_batch(Cell& cell) {
+    const Batch batch =
+        participants_[cell.participant].time(cell.operation, cell.warm_up, cell.iterations);
+    const std::string placement = placement_of(batch);
+    if (placement.empty()) {
+      ++cell.thrown_away;
+    } else {
+      cell.medians[placement].push_back(batch.median());
+      cell.round_trips[placement].push_back(batch.round_trip_before);
+    }
+  }
+
+  std::vector<Participant>& participants_;
+  std::vector<Cell>& cells_;
+  const Effort& effort_;
+  const std::string& ours_;
+};
+
+}  // namespace
+
+void measure(std::vector<Participant>& participants, std::vector<Cell>& cells, const Effort& effort,
+             const std::string& ours) {
+  RoundRobin(participants, cells, effort, ours).run();
+}
+
+double median_of(const ByPlacement& values, const std::string& placement, int fewest) {
+  const auto found = values.find(placement);
+  if (found == values.end() || static_cast<int>(found->second.size()) < fewest) return 0;
+  return Batch{0, 0, found->second}.median();
+}
+
+}  // namespace coconet::bench

@@ -1,0 +1,50 @@
+// The round robin: a batch of every cell in turn, again and again, filed by placement, so that what
+// is compared was measured in turns within one placement.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/harness/participant.h"
+
+namespace coconet::bench {
+
+using ByPlacement = std::map<std::string, std::vector<double>>;
+
+// One thing that is measured of one participant.
+struct Cell {
+  std::string workload;
+  std::string name;             // of the participant, in tables
+  std::size_t participant = 0;  // its index
+  std::string operation;
+  double bound = 0;                          // of what check() may give
+  std::int64_t iterations = 1, warm_up = 1;  // of a batch; set by calibrate
+  ByPlacement medians = {};                  // of batches
+  ByPlacement round_trips = {};              // nanoseconds
+  int thrown_away = 0;                       // batches of no placement
+  std::string failed = {};                   // why there is nothing more of it
+};
+
+struct Effort {
+  int rounds = 12;
+  int starts = 2;  // of every participant: other pages of memory each time
+  double batch_microseconds = 10'000;
+  int fewest_batches = 3;  // of a placement, for a figure of it
+  bool stay = true;        // participants run all the time; false: only during their batch
+};
+
+// A participant's result was not the expected one.
+struct WrongResult : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// A cell of `ours` that fails ends the measurement (ParticipantFailed); one of another participant
+// is left out from there on. WrongResult for any.
+void measure(std::vector<Participant>& participants, std::vector<Cell>& cells, const Effort& effort,
+             const std::string& ours);
+
+// Of what was filed under a placement; 0 if that is fewer than `fewest`.
+double median_of(const ByPlacement& values, const std::string& placement, int fewest);
+
+}  // namespace coconet::bench

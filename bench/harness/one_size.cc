@@ -1,0 +1,174 @@
+#include "bench/harness/one_size.h"
+
+#include <algorithm>
+#include <set>
+
+#include "bench/harness/floor.h"
+#include "bench/worker/floor_passes.h"
+
+namespace coconet::bench {
+
+namespace {
+
+const std::string kOurs = "coconet";
+constexpr std::int64_t kLeastFootprint = 4096;
+// Of a sum of two the bits; of Adam's step in f32, whatever order its loop has, against double.
+constexpr double kExact = 0, kAdamBound = 5e-6;
+
+// A participant and its cells are made together; then all are measured; then rows are read off.
+class OneSize {
+ public:
+  OneSize(const Setup& setup, std::int64_t elements) : setup_(setup), elements_(elements) {
+    add_floor("all_reduce", all_reduce_footprint(elements));
+    add_floor("adam", adam_footprint(elements, kRanks));
+    add_ours("all_reduce", kExact);
+    add_ours("adam", kAdamBound);
+    for (const Peer& peer : setup.peers) add_peer(peer);
+  }
+
+  SizeResult run() {
+    measure(participants_, cells_, setup_.effort, kOurs);
+    SizeResult out;
+    for (const std::string workload : {"all_reduce", "adam"}) {
+      for (const std::string placement : {"S", "D"}) {
+        const Row row = row_of(workload, placement);
+        if (row.us > 0) out.rows.push_back(row);
+      }
+    }
+    for (const Cell& cell : cells_) {
+      out.thrown_away += cell.thrown_away;
+      for (const auto& [placement, medians] : cell.medians) {
+        out.kept += static_cast<int>(medians.size());
+      }
+      if (cell.operation == "empty") {
+        for (const auto& [placement, medians] : cell.medians) {
+          out.empty_microseconds = std::max(out.empty_microseconds, median(cell, placement));
+        }
+      }
+    }
+    return out;
+  }
+
+ private:
+  void add(Program program) {
+    program.ranks = kRanks;
+    program.cores = setup_.cores;
+    participants_.emplace_back(std::move(program));
+  }
+
+  void add_cell(const std::string& workload, const std::string& name, const std::string& operation,
+                double bound) {
+    Cell cell;
+    cell.workload = workload;
+    cell.name = name;
+    cell.participant = participants_.size() - 1;
+    cell.operation = operation;
+    cell.bound = bound;
+    cells_.push_back(std::move(cell));
+  }
+
+  void add_floor(const std::string& workload, std::int64_t bytes) {
+    bytes = std::max(bytes, kLeastFootprint);
+    footprints_[workload] = bytes;
+    add({.name = "memory",
+         .command = {setup_.folder + "/memory"},
+         .words = {{"bytes", std::to_string(bytes)}}});
+    for (const char* operation : {"read", "write", "write_nt", "copy", "copy_nt", "empty"}) {
+      add_cell("floor of " + workload, "memory", operation, kExact);
+    }
+  }
+
+  void add_ours(const std::string& workload, double bound) {
+    add({.name = kOurs,
+         .command = {setup_.folder + "/coconet"},
+         .words = {{"program", workload}, {"elements", std::to_string(elements_)}}});
+    add_cell(workload, kOurs, "call", bound);
+  }
+
+  void add_peer(const Peer& peer) {
+    Program program = peer.program;
+    program.words["elements"] = std::to_string(elements_);
+    program.words["state"] = "yes";
+    add(std::move(program));
+    add_cell("all_reduce", peer.name, "all_reduce", kExact);
+    add_cell("adam", peer.name, "adam_all_reduce", kAdamBound);
+    add_cell("adam", peer.name, "adam_reduce_scatter", kAdamBound);
+  }
+
+  double median(const Cell& cell, const std::string& placement) const {
+    return median_of(cell.medians, placement, setup_.effort.fewest_batches);
+  }
+
+  // The best rate of these operations; bytes a microsecond of all ranks.
+  double rate(const std::string& workload, const std::string& placement,
+              const std::set<std::string>& operations, double arrays) const {
+    const double bytes = static_cast<double>(footprints_.at(workload)) * kRanks * arrays;
+    double out = 0;
+    for (const Cell& cell : cells_) {
+      if (cell.workload != "floor of " + workload || operations.count(cell.operation) == 0)
+        continue;
+      const double time = median(cell, placement);
+      const auto passes = static_cast<double>(floor_passes(footprints_.at(workload)));
+      if (time > 0) out = std::max(out, bytes * passes / time);
+    }
+    return out;
+  }
+
+  Row row_of(const std::string& workload, const std::string& placement) const {
+    Row row;
+    row.workload = workload;
+    row.ranks = kRanks;
+    row.elements = elements_;
+    row.placement = placement;
+    for (const Cell& cell : cells_) {
+      const double time = median(cell, placement);
+      if (time <= 0) continue;
+      const bool ours = cell.name == kOurs;
+      if (cell.workload == workload && ours) {
+        row.us = time;
+        row.round_trip = median_of(cell.round_trips, placement, 1);
+      } else if (cell.workload == workload) {
+        PeerTime& best = row.peers[cell.name];
+        if (best.microseconds == 0 || time < best.microseconds) best = {time, is_tuned(cell.name)};
+      } else if (cell.workload == "all_reduce" && !ours) {
+        row.bound_us = row.bound_us == 0 ? time : std::min(row.bound_us, time);
+      }
+    }
+    const Rates rates{rate(workload, placement, {"read"}, 1),
+                      rate(workload, placement, {"write", "write_nt"}, 1),
+                      rate(workload, placement, {"copy", "copy_nt"}, 2)};
+    const Traffic traffic = workload == "adam" ? adam_traffic(elements_, kRanks)
+                                               : all_reduce_traffic(elements_, kRanks);
+    row.floor_us = floor_of(traffic, rates, row.round_trip);
+    return row;
+  }
+
+  bool is_tuned(const std::string& name) const {
+    const auto found = std::find_if(setup_.peers.begin(), setup_.peers.end(),
+                                    [&](const Peer& peer) { return peer.name == name; });
+    return found != setup_.peers.end() && found->tuned;
+  }
+
+  const Setup& setup_;
+  std::int64_t elements_;
+  std::vector<Participant> participants_;
+  std::vector<Cell> cells_;
+  std::map<std::string, std::int64_t> footprints_;  // by workload
+};
+
+}  // namespace
+
+SizeResult measure_size(const Setup& setup, std::int64_t elements) {
+  return OneSize(setup, elements).run();
+}
+
+double memory_needed(const Setup& setup, std::int64_t elements) {
+  const double array = 4.0 * static_cast<double>(elements);
+  // Of a peer's rank g, total, p, m, v and as much again as one for its own use; of ours x, y and
+  // g, p and half of m, v; of the floors two arrays each.
+  const double peers = 6 * array * static_cast<double>(setup.peers.size());
+  const double others = 2 * array + 3 * array + 2 * array + 3 * array;
+  return kRanks * (peers + others);
+}
+
+}  // namespace coconet::bench

@@ -1,0 +1,25 @@
+// The libraries that we are measured against, and their settings.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/harness/participant.h"
+
+namespace coconet::bench {
+
+struct Peer {
+  std::string name;
+  bool tuned = false;  // not the library's default settings
+  Program program;
+};
+
+struct PeerList {
+  std::vector<Peer> there;
+  std::vector<std::string> absent;  // "NAME: why"
+};
+
+// `folder` holds the programs that the build made for them.
+PeerList find_peers(const std::string& folder);
+
+}  // namespace coconet::bench

@@ -1,0 +1,101 @@
+#include "bench/harness/report.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "coconet/io/write_file.h"
+
+namespace coconet::bench {
+
+std::string Row::best(bool defaults_alone) const {
+  std::string out;
+  for (const auto& [name, time] : peers) {
+    if (defaults_alone && time.tuned) continue;
+    if (out.empty() || time.microseconds < peers.at(out).microseconds) out = name;
+  }
+  return out;
+}
+
+double Row::ratio(const std::string& peer) const {
+  const auto found = peers.find(peer);
+  return found == peers.end() || us <= 0 ? 0 : found->second.microseconds / us;
+}
+
+namespace {
+
+std::string text(const char* format, double value) {
+  char out[40];
+  std::snprintf(out, sizeof out, format, value);
+  return value == 0 ? "-" : out;
+}
+
+std::string time_text(double microseconds) {
+  return text(microseconds < 100 ? "%.2f" : "%.0f", microseconds);
+}
+
+std::string elements_text(std::int64_t elements) {
+  int power = 0;
+  while ((elements >> power) > 1) ++power;
+  return (std::int64_t{1} << power) == elements ? "2^" + std::to_string(power)
+                                                : std::to_string(elements);
+}
+
+void print_row(const Row& row) {
+  const std::string tuned = row.best(false), plain = row.best(true);
+  const auto peer = [&](const std::string& name) {
+    return name.empty() ? std::string("-")
+                        : time_text(row.peers.at(name).microseconds) + " " + name;
+  };
+  std::printf("%-10s %4s %6s %2s %9s | %9s %5s | %22s %6s | %16s %6s | %9s\n", row.workload.c_str(),
+              row.dtype.c_str(), elements_text(row.elements).c_str(), row.placement.c_str(),
+              time_text(row.us).c_str(), time_text(row.floor_us).c_str(),
+              text("%.0f%%", 100 * row.floor_us / row.us).c_str(), peer(tuned).c_str(),
+              text("%.2fx", row.ratio(tuned)).c_str(), peer(plain).c_str(),
+              text("%.2fx", row.ratio(plain)).c_str(), time_text(row.bound_us).c_str());
+}
+
+}  // namespace
+
+void print_table(const std::vector<Row>& rows) {
+  std::printf("%-10s %4s %6s %2s %9s | %9s %5s | %22s %6s | %16s %6s | %9s\n", "workload", "",
+              "elems", "", "ours us", "floor us", "", "best peer us", "ratio", "best default us",
+              "ratio", "sum alone");
+  for (const Row& row : rows) print_row(row);
+}
+
+void write_json(const std::string& path, const std::vector<Row>& rows) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Row& row : rows) {
+    nlohmann::ordered_json peers = nlohmann::ordered_json::object();
+    for (const auto& [name, time] : row.peers) peers[name] = time.microseconds;
+    const auto name_of = [](const std::string& name) {
+      return name.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(name);
+    };
+    const auto number = [](double value) {
+      return value > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+    };
+    const std::string best = row.best(false), plain = row.best(true);
+    list.push_back({{"workload", row.workload},
+                    {"ranks", row.ranks},
+                    {"dtype", row.dtype},
+                    {"elements", row.elements},
+                    {"registered", row.registered},
+                    {"placement", row.placement},
+                    {"round_trip_ns", row.round_trip},
+                    {"us", row.us},
+                    {"floor_us", number(row.floor_us)},
+                    {"peers", peers},
+                    {"best_peer", name_of(best)},
+                    {"ratio_to_best_peer", number(row.ratio(best))},
+                    {"best_default", name_of(plain)},
+                    {"ratio_to_best_default", number(row.ratio(plain))},
+                    {"all_reduce_alone_us", number(row.bound_us)},
+                    {"fraction_of_floor", number(row.floor_us / row.us)}});
+  }
+  const std::string out = list.dump(2) + "\n";
+  const std::span<const std::byte> parts[] = {std::as_bytes(std::span(out))};
+  write_file(path, parts);
+}
+
+}  // namespace coconet::bench

@@ -1,0 +1,86 @@
+#include "bench/worker/serve.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <sstream>
+#include <stdexcept>
+
+#include "bench/worker/page.h"
+#include "bench/worker/protocol.h"
+
+namespace coconet::bench {
+
+std::string Arguments::text(std::string_view name, const std::string& otherwise) const {
+  for (const std::string& word : words_) {
+    if (word.size() > name.size() && word[name.size()] == '=' && word.starts_with(name)) {
+      return word.substr(name.size() + 1);
+    }
+  }
+  return otherwise;
+}
+
+std::int64_t Arguments::number(std::string_view name, std::int64_t otherwise) const {
+  const std::string value = text(name);
+  return value.empty() ? otherwise : std::stoll(value);
+}
+
+void pin(const Arguments& arguments, int rank) {
+  std::vector<int> cores;
+  std::istringstream text(arguments.text("cores"));
+  for (std::string core; std::getline(text, core, ',');) cores.push_back(std::stoi(core));
+  if (cores.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cores[static_cast<std::size_t>(rank) % cores.size()], &set);
+  if (sched_setaffinity(0, sizeof set, &set) != 0) throw std::runtime_error("cannot pin a rank");
+}
+
+namespace {
+
+void time_batch(const Command& command, Gate& gate, int socket, Operations& operations) {
+  const std::function<void()> iteration = operations.operation(command.operation);
+  std::vector<double> times(static_cast<std::size_t>(command.iterations));
+  Reply reply;
+  reply.times = command.iterations;
+  reply.round_trip_before = gate.round_trip();
+  for (std::int64_t i = 0; i < command.warm_up; ++i) {
+    gate.begin();
+    iteration();
+  }
+  for (double& time : times) {
+    const std::int64_t start = gate.begin();
+    iteration();
+    time = static_cast<double>(now() - start) * 1e-3;
+  }
+  reply.round_trip_after = gate.round_trip();
+  if (!send_all(socket, &reply, sizeof reply) ||
+      !send_all(socket, times.data(), times.size() * sizeof(double))) {
+    throw std::runtime_error("the harness is gone");
+  }
+}
+
+}  // namespace
+
+void serve(const Arguments& arguments, int rank, Operations& operations) {
+  const int socket = connect_to(arguments.text("socket"));
+  const int ranks = static_cast<int>(arguments.number("ranks", 2));
+  Gate gate(map_page(arguments.text("page")), rank, ranks, [socket] { return connected(socket); });
+  const Hello hello{rank};
+  if (!send_all(socket, &hello, sizeof hello)) throw std::runtime_error("the harness is gone");
+  Command command;
+  while (receive_all(socket, &command, sizeof command) && command.kind != Command::quit) {
+    if (command.kind == Command::time) {
+      time_batch(command, gate, socket, operations);
+    } else {
+      gate.meet();
+      Reply reply;
+      reply.difference = operations.check(command.operation);
+      gate.meet();
+      if (!send_all(socket, &reply, sizeof reply)) break;
+    }
+  }
+  close(socket);
+}
+
+}  // namespace coconet::bench

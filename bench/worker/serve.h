@@ -1,0 +1,40 @@
+// A rank of a participant at work: waits for commands, performs batches, answers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coconet::bench {
+
+// The arguments of every participant's program, `name=value` each (harness/participant.cc writes
+// them); what a participant needs beyond has its own names.
+class Arguments {
+ public:
+  Arguments(int argc, char** argv) : words_(argv + 1, argv + argc) {}
+  std::string text(std::string_view name, const std::string& otherwise = "") const;
+  std::int64_t number(std::string_view name, std::int64_t otherwise = 0) const;
+
+ private:
+  std::vector<std::string> words_;
+};
+
+class Operations {
+ public:
+  virtual ~Operations() = default;
+  // What one iteration does. Called once a batch. Throws for a name that it does not know.
+  virtual std::function<void()> operation(const std::string& name) = 0;
+  // Performs the operation once on fresh inputs, all ranks together; the largest difference of what
+  // this rank then holds to what it should be, NaN counting as infinite.
+  virtual double check(const std::string& name) = 0;
+};
+
+// Pins this rank to the core that the arguments give it; before its memory is touched.
+void pin(const Arguments& arguments, int rank);
+
+// Until the harness says quit, or is gone.
+void serve(const Arguments& arguments, int rank, Operations& operations);
+
+}  // namespace coconet::bench
