@@ -4,6 +4,7 @@
 #   make tool       the tool alone
 #   make demo       the programs of examples/ on real data (examples/demo.py)
 #   make test       all tests and checks; ends with ctest's summary
+#   make bench      ours and other libraries side by side, minutes; make bench-full, an hour or so
 #   make check      formatting, layers, sizes, headers: what needs no test run
 #   make format     formats every C++ file in place
 #   make test-asan  the tests under the address and undefined behaviour sanitizers
@@ -16,7 +17,7 @@ CTEST := ctest --output-on-failure -j $(JOBS)
 # The thread sanitizer of some compilers fails where addresses are much randomised.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: build tool demo test check format test-asan test-tsan fuzz clean
+.PHONY: build tool demo test bench bench-full check format test-asan test-tsan fuzz clean
 .DEFAULT_GOAL := build
 
 # build, build-release, build-asan, build-tsan, build-fuzz: the folders of the presets.
@@ -37,6 +38,14 @@ demo: tool
 
 test: build
 	$(CTEST) --test-dir build
+
+# Builds nothing else: what the machine does beside disturbs what is measured (docs/performance.md).
+bench: build/CMakeCache.txt
+	cmake --build build -j $(JOBS) --target bench
+	build/bench/harness $(BENCH_OPTIONS) --json build/bench.json
+
+bench-full:
+	$(MAKE) bench BENCH_OPTIONS=--full
 
 check: build/CMakeCache.txt
 	tools/check.sh

@@ -2,10 +2,12 @@
 // outputs stand in the symmetric heap.
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 
 #include "bench/worker/inputs.h"
 #include "bench/worker/serve.h"
+#include "bench/worker/use.h"
 #include "coconet/execute/run.h"
 #include "coconet/schedule/apply.h"
 #include "coconet/schedule/file.h"
@@ -22,8 +24,16 @@ std::span<float> floats(std::span<std::byte> bytes) {
 // What the programs below have in common: a compiled program, and one rank of it.
 class Program : public Operations {
  public:
-  Program(execute::RankCalls& calls, std::int64_t elements, int ranks)
-      : calls_(calls), elements_(elements), ranks_(ranks) {}
+  // The names of what stands for gradients, and of what every rank gets.
+  Program(execute::RankCalls& calls, std::int64_t elements, int ranks, const std::string& input,
+          const std::string& output)
+      : calls_(calls),
+        elements_(elements),
+        ranks_(ranks),
+        input_(floats(calls.own(input))),
+        output_(floats(calls.own(output))) {}
+
+  void use_buffers(const std::string&) override { use(output_.data(), input_.data(), elements_); }
 
   std::function<void()> operation(const std::string& name) override {
     if (name != "call") throw std::runtime_error("no operation " + name);
@@ -31,39 +41,39 @@ class Program : public Operations {
   }
 
  protected:
-  void fill_gradients(const std::string& name) {
-    const std::span<float> g = floats(calls_.own(name));
-    for (std::int64_t i = 0; i < elements_; ++i) g[i] = gradient(calls_.rank(), i);
+  void fill_gradients() {
+    for (std::int64_t i = 0; i < elements_; ++i) input_[i] = gradient(calls_.rank(), i);
   }
 
   execute::RankCalls& calls_;
   std::int64_t elements_;
   int ranks_;
+  std::span<float> input_, output_;
 };
 
 class AllReduce : public Program {
  public:
-  using Program::Program;
+  AllReduce(execute::RankCalls& calls, std::int64_t elements, int ranks)
+      : Program(calls, elements, ranks, "x", "y") {}
   double check(const std::string& name) override {
-    fill_gradients("x");
-    const std::span<float> y = floats(calls_.own("y"));
-    for (float& element : y) element = -1;
+    fill_gradients();
+    for (float& element : output_) element = -1;
     operation(name)();
     double out = 0;
-    for (std::int64_t i = 0; i < elements_; ++i) out = worse(out, y[i], total(ranks_, i));
+    for (std::int64_t i = 0; i < elements_; ++i) out = worse(out, output_[i], total(ranks_, i));
     return out;
   }
 };
 
 class Adam : public Program {
  public:
-  using Program::Program;
+  Adam(execute::RankCalls& calls, std::int64_t elements, int ranks)
+      : Program(calls, elements, ranks, "g", "p") {}
   double check(const std::string& name) override {
-    fill_gradients("g");
-    const std::span<float> p = floats(calls_.own("p"));
+    fill_gradients();
     const std::span<float> m = floats(calls_.own("m")), v = floats(calls_.own("v"));
     const std::int64_t first = first_of_state();
-    for (std::int64_t i = 0; i < elements_; ++i) p[i] = parameter(i);
+    for (std::int64_t i = 0; i < elements_; ++i) output_[i] = parameter(i);
     for (std::size_t i = 0; i < m.size(); ++i) {
       m[i] = first_moment(first + static_cast<std::int64_t>(i));
       v[i] = second_moment(first + static_cast<std::int64_t>(i));
@@ -71,7 +81,7 @@ class Adam : public Program {
     operation(name)();
     double out = 0;
     for (std::int64_t i = 0; i < elements_; ++i) {
-      out = worse(out, p[i], adam_expected({}, ranks_, i).p);
+      out = worse(out, output_[i], adam_expected({}, ranks_, i).p);
     }
     for (std::size_t i = 0; i < m.size(); ++i) {
       const auto want = adam_expected({}, ranks_, first + static_cast<std::int64_t>(i));
@@ -122,9 +132,13 @@ void run(const Arguments& arguments) {
   }
   execute::run_on_ranks(compiled, request, [&](execute::RankCalls& calls) {
     pin(arguments, calls.rank());
-    AllReduce sum(calls, elements, ranks);
-    Adam step(calls, elements, ranks);
-    serve(arguments, calls.rank(), adam ? static_cast<Operations&>(step) : sum);
+    std::unique_ptr<Operations> operations;
+    if (adam) {
+      operations = std::make_unique<Adam>(calls, elements, ranks);
+    } else {
+      operations = std::make_unique<AllReduce>(calls, elements, ranks);
+    }
+    serve(arguments, calls.rank(), *operations);
   });
 }
 

@@ -21,6 +21,7 @@ struct Wanted {
   std::vector<int> powers;
   int rounds = 0;
   bool no_peers = false;
+  std::vector<std::string> open_mpi_options;
   std::string json = "build/bench.json";
 };
 
@@ -30,6 +31,8 @@ Wanted read_arguments(int argc, char** argv) {
   app.add_flag("--full", out.full, "every power of two, more repeats");
   app.add_flag("--smoke", out.smoke, "tiny sizes, no peers: does it work at all");
   app.add_flag("--no-peers", out.no_peers, "ours alone");
+  app.add_option("--openmpi", out.open_mpi_options,
+                 "options of mpirun, one word: one more tuned setting; repeatable");
   app.add_option("--powers", out.powers, "sizes 2^K alone, as 10,14")->delimiter(',');
   app.add_option("--rounds", out.rounds, "batches of each cell after each start");
   app.add_option("--json", out.json, "the file that gets the rows");
@@ -109,10 +112,10 @@ int run(const Wanted& wanted, const std::string& folder) {
   for (const int core : setup.cores) std::printf(" %d", core);
   std::printf("; buffers of ours registered\n");
   if (!wanted.smoke && !wanted.no_peers) {
-    const PeerList peers = find_peers(folder);
+    const PeerList peers = find_peers(folder, wanted.open_mpi_options);
     setup.peers = peers.there;
     for (const Peer& peer : peers.there) {
-      std::printf("peer %s (%s)\n", peer.name.c_str(), peer.tuned ? "tuned" : "default settings");
+      std::printf("peer %s: %s\n", peer.name.c_str(), peer.settings.c_str());
     }
     for (const std::string& absent : peers.absent) std::printf("absent: %s\n", absent.c_str());
   }
@@ -134,8 +137,9 @@ int run(const Wanted& wanted, const std::string& folder) {
     empty = std::max(empty, result.empty_microseconds);
     if (isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "2^%d done\n", power);
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Row& a, const Row& b) { return a.workload > b.workload; });
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return a.workload > b.workload;  // all_reduce, then adam
+  });
   print_table(rows);
   std::printf(
       "%d batches, %d thrown away as the placement changed; an iteration that does nothing "

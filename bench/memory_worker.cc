@@ -1,5 +1,6 @@
 // The floors: what memory gives to the ranks' cores together when they do nothing else. Each rank
-// reads, writes or copies arrays of its own.
+// reads, writes or copies arrays of its own, or reads what the next rank has just written.
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "bench/worker/arrays.h"
 #include "bench/worker/floor_passes.h"
 #include "bench/worker/serve.h"
+#include "bench/worker/use.h"
 
 namespace coconet::bench {
 namespace {
@@ -54,9 +56,12 @@ Vector load(const float* from) { return *reinterpret_cast<const Vector*>(from); 
 
 class MemoryOperations : public Operations {
  public:
-  // Two arrays of `bytes` each.
-  explicit MemoryOperations(const Arguments& arguments)
-      : count_(arguments.number("bytes") / 4 / kStep * kStep),
+  // Two arrays of `bytes` each; `shared`: by rank, what the others read.
+  MemoryOperations(const Arguments& arguments, int rank, std::vector<float*> shared)
+      : shared_(std::move(shared)),
+        rank_(rank),
+        exchanged_(rounded(arguments.number("exchanged"))),
+        count_(rounded(arguments.number("bytes"))),
         passes_(floor_passes(arguments.number("bytes"))),
         arrays_(true),
         a_(arrays_.make<float>(count_)),
@@ -67,7 +72,11 @@ class MemoryOperations : public Operations {
 
   std::function<void()> operation(const std::string& name) override {
     if (name == "empty") return [] {};
-    if (name == "read") return [this] { repeat([this] { read(); }); };
+    if (name == "exchange") {
+      const auto peer = (static_cast<std::size_t>(rank_) + 1) % shared_.size();
+      return [this, peer] { read(shared_[peer], exchanged_); };
+    }
+    if (name == "read") return [this] { repeat([this] { read(a_, count_); }); };
     if (name == "write") return [this] { repeat([this] { write(); }); };
     if (name == "write_nt") return [this] { repeat([this] { write_nt(); }); };
     if (name == "copy") return [this] { repeat([this] { copy(); }); };
@@ -75,10 +84,15 @@ class MemoryOperations : public Operations {
     throw std::runtime_error("no operation " + name);
   }
 
+  // What is exchanged is new each time; the rest is nobody else's.
+  void use_buffers(const std::string& name) override {
+    if (name == "exchange") use(a_, shared_[rank_], exchanged_);
+  }
   double check(const std::string&) override { return 0; }
 
  private:
   static constexpr std::int64_t kStep = 8 * kWidth;
+  static std::int64_t rounded(std::int64_t bytes) { return bytes / 4 / kStep * kStep; }
 
   template <class Pass>
   void repeat(Pass&& pass) {
@@ -89,11 +103,10 @@ class MemoryOperations : public Operations {
     }
   }
 
-  // Of the first array: the most that a rank reads at once is two.
-  void read() {
+  static void read(const float* from, std::int64_t count) {
     Vector sums[8] = {};
-    for (std::int64_t i = 0; i < count_; i += kStep) {
-      for (int k = 0; k < 8; ++k) sums[k] += load(a_ + i + k * kWidth);
+    for (std::int64_t i = 0; i < count; i += kStep) {
+      for (int k = 0; k < 8; ++k) sums[k] += load(from + i + k * kWidth);
     }
     for (int k = 1; k < 8; ++k) sums[0] += sums[k];
     __asm__ volatile("" : : "m"(sums[0]));
@@ -123,7 +136,9 @@ class MemoryOperations : public Operations {
     fence();
   }
 
-  std::int64_t count_, passes_;
+  std::vector<float*> shared_;
+  int rank_;
+  std::int64_t exchanged_, count_, passes_;
   Arrays arrays_;
   float* a_;
   float* b_;
@@ -131,6 +146,13 @@ class MemoryOperations : public Operations {
 
 int run(const Arguments& arguments) {
   const int ranks = static_cast<int>(arguments.number("ranks", 2));
+  std::vector<float*> shared;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto bytes = static_cast<std::size_t>(arguments.number("exchanged"));
+    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) throw std::runtime_error("cannot share memory");
+    shared.push_back(static_cast<float*>(at));
+  }
   int rank = 0;
   for (int child = 1; child < ranks && rank == 0; ++child) {
     const pid_t process = fork();
@@ -141,7 +163,7 @@ int run(const Arguments& arguments) {
     }
   }
   pin(arguments, rank);
-  MemoryOperations operations(arguments);
+  MemoryOperations operations(arguments, rank, shared);
   serve(arguments, rank, operations);
   while (rank == 0 && wait(nullptr) > 0) {
   }

@@ -1,7 +1,8 @@
 # The target check_headers compiles each header alone that no source of the same name shows to do so
 # (tools/check_layers.py: name.cc includes name.h first). CUDA's device headers are left out.
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/coconet/*.h
-     ${CMAKE_SOURCE_DIR}/tests/*.h ${CMAKE_SOURCE_DIR}/cli/*.h)
+     ${CMAKE_SOURCE_DIR}/tests/*.h ${CMAKE_SOURCE_DIR}/cli/*.h
+     ${CMAKE_SOURCE_DIR}/bench/*.h)
 list(FILTER headers EXCLUDE REGEX "/cuda/")
 set(header_units "")
 foreach(header ${headers})

@@ -1,5 +1,5 @@
 # The packages of tools/install.sh. oneDNN is used by one shared library only
-# (coconet/CMakeLists.txt), benchmark by bench/ only.
+# (coconet/CMakeLists.txt).
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(fmt 9 REQUIRED)

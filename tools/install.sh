@@ -6,7 +6,7 @@ set -euo pipefail
 # Compiler and build; then the libraries (docs/building.md says what each is for).
 required=(
   g++ make cmake ninja-build python3
-  libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev
   libdnnl-dev librandom123-dev
 )
 # Done without, if the distribution does not have them.

@@ -5,9 +5,10 @@
 namespace coconet::bench {
 
 double floor_of(const Traffic& traffic, const Rates& rates, double round_trip_nanoseconds) {
-  if (rates.read <= 0 || rates.write <= 0 || rates.copy <= 0) return 0;
+  if (rates.read <= 0 || rates.write <= 0 || rates.copy <= 0 || rates.exchange <= 0) return 0;
   return std::max({traffic.reads / rates.read, traffic.writes / rates.write,
-                   (traffic.reads + traffic.writes) / rates.copy, round_trip_nanoseconds / 2000});
+                   (traffic.reads + traffic.writes) / rates.copy,
+                   traffic.exchanged / rates.exchange, round_trip_nanoseconds / 2000});
 }
 
 }  // namespace coconet::bench

@@ -10,21 +10,23 @@ namespace coconet::bench {
 // Of all ranks together, in one iteration.
 struct Traffic {
   double reads = 0, writes = 0;  // bytes
+  double exchanged = 0;          // of the reads: of what another rank has just written
 };
 struct Rates {
-  double read = 0, write = 0, copy = 0;  // bytes a microsecond, all cores together
+  double read = 0, write = 0, copy = 0, exchange = 0;  // bytes a microsecond, all cores together
 };
 
-// Two ranks, elements of 4 bytes, registered buffers. Each gradient is read once, and each result
-// written once, whichever rank does it.
+// Elements of 4 bytes, registered buffers. Each gradient is read once, and each result
+// written once, whichever rank does it; of every slice's gradients all but its owner's are another
+// rank's.
 inline Traffic all_reduce_traffic(std::int64_t elements, int ranks) {
   const double bytes = 4.0 * static_cast<double>(elements);
-  return {bytes * ranks, bytes * ranks};
+  return {bytes * ranks, bytes * ranks, bytes * (ranks - 1)};
 }
 // Gradients of all ranks, and one each of p, m, v are read; p of all ranks and m, v are written.
 inline Traffic adam_traffic(std::int64_t elements, int ranks) {
   const double bytes = 4.0 * static_cast<double>(elements);
-  return {bytes * (ranks + 3), bytes * (ranks + 2)};
+  return {bytes * (ranks + 3), bytes * (ranks + 2), bytes * (ranks - 1)};
 }
 
 // Bytes of each of the two arrays of a rank of the floor participant, so that it works on as much
@@ -34,8 +36,13 @@ inline std::int64_t adam_footprint(std::int64_t elements, int ranks) {
   return (2 * 4 * elements + 2 * 4 * elements / ranks) / 2;
 }
 
-// Microseconds: the longest of the reads alone, the writes alone, both at the rate of a copy, and
-// one way of a flag between the cores. 0 if a rate is not known.
+// Of each rank of it in `exchange`.
+inline std::int64_t exchange_footprint(std::int64_t elements, int ranks) {
+  return 4 * elements / ranks;
+}
+
+// Microseconds: the longest of the reads alone, the writes alone, both at the rate of a copy, what
+// is exchanged, and one way of a flag between the cores. 0 if a rate is not known.
 double floor_of(const Traffic& traffic, const Rates& rates, double round_trip_nanoseconds);
 
 }  // namespace coconet::bench

@@ -10,8 +10,6 @@ namespace coconet::bench {
 
 namespace {
 
-// What an iteration takes beyond its own time: the meeting before it.
-constexpr double kMeeting = 1.5;
 constexpr std::int64_t kMostIterations = 5000;
 
 class RoundRobin {
@@ -63,7 +61,7 @@ class RoundRobin {
       throw WrongResult(text);
     }
     if (!calibrate) return;
-    const double one = participant.time(cell.operation, 1, 3).median() + kMeeting;
+    const double one = participant.time(cell.operation, 1, 3).turnaround;
     cell.iterations = std::clamp<std::int64_t>(
         static_cast<std::int64_t>(effort_.batch_microseconds / one), 1, kMostIterations);
     cell.warm_up = std::max<std::int64_t>(1, cell.iterations / 10);
@@ -97,7 +95,7 @@ void measure(std::vector<Participant>& participants, std::vector<Cell>& cells, c
 double median_of(const ByPlacement& values, const std::string& placement, int fewest) {
   const auto found = values.find(placement);
   if (found == values.end() || static_cast<int>(found->second.size()) < fewest) return 0;
-  return Batch{0, 0, found->second}.median();
+  return Batch{0, 0, 0, found->second}.median();
 }
 
 }  // namespace coconet::bench

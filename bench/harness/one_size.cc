@@ -50,6 +50,10 @@ class OneSize {
   }
 
  private:
+  std::int64_t exchanged() const {
+    return std::max(exchange_footprint(elements_, kRanks), kLeastFootprint);
+  }
+
   void add(Program program) {
     program.ranks = kRanks;
     program.cores = setup_.cores;
@@ -72,8 +76,9 @@ class OneSize {
     footprints_[workload] = bytes;
     add({.name = "memory",
          .command = {setup_.folder + "/memory"},
-         .words = {{"bytes", std::to_string(bytes)}}});
-    for (const char* operation : {"read", "write", "write_nt", "copy", "copy_nt", "empty"}) {
+         .words = {{"bytes", std::to_string(bytes)}, {"exchanged", std::to_string(exchanged())}}});
+    for (const char* operation :
+         {"read", "write", "write_nt", "copy", "copy_nt", "exchange", "empty"}) {
       add_cell("floor of " + workload, "memory", operation, kExact);
     }
   }
@@ -102,13 +107,15 @@ class OneSize {
   // The best rate of these operations; bytes a microsecond of all ranks.
   double rate(const std::string& workload, const std::string& placement,
               const std::set<std::string>& operations, double arrays) const {
-    const double bytes = static_cast<double>(footprints_.at(workload)) * kRanks * arrays;
+    const bool exchange = operations.count("exchange") > 0;
+    const std::int64_t array = exchange ? exchanged() : footprints_.at(workload);
+    const auto passes = exchange ? 1.0 : static_cast<double>(floor_passes(array));
+    const double bytes = static_cast<double>(array) * kRanks * arrays;
     double out = 0;
     for (const Cell& cell : cells_) {
       if (cell.workload != "floor of " + workload || operations.count(cell.operation) == 0)
         continue;
       const double time = median(cell, placement);
-      const auto passes = static_cast<double>(floor_passes(footprints_.at(workload)));
       if (time > 0) out = std::max(out, bytes * passes / time);
     }
     return out;
@@ -136,7 +143,8 @@ class OneSize {
     }
     const Rates rates{rate(workload, placement, {"read"}, 1),
                       rate(workload, placement, {"write", "write_nt"}, 1),
-                      rate(workload, placement, {"copy", "copy_nt"}, 2)};
+                      rate(workload, placement, {"copy", "copy_nt"}, 2),
+                      rate(workload, placement, {"exchange"}, 1)};
     const Traffic traffic = workload == "adam" ? adam_traffic(elements_, kRanks)
                                                : all_reduce_traffic(elements_, kRanks);
     row.floor_us = floor_of(traffic, rates, row.round_trip);

@@ -181,6 +181,7 @@ Batch Participant::time(const std::string& operation, std::int64_t warm_up,
       out.round_trip_before = reply.round_trip_before;
       out.round_trip_after = reply.round_trip_after;
     }
+    out.turnaround = std::max(out.turnaround, reply.turnaround);
     for (std::size_t i = 0; i < times.size(); ++i) {
       out.microseconds[i] = std::max(out.microseconds[i], times[i]);
     }

@@ -18,7 +18,7 @@ struct ParticipantFailed : std::runtime_error {
 struct Program {
   std::string name;
   std::vector<std::string> command;          // the ranks get further words, name=value each
-  std::map<std::string, std::string> words;  // of those, beyond what every participant gets
+  std::map<std::string, std::string> words = {};  // of those, beyond what every participant gets
   std::vector<std::string> variables = {};   // "NAME=value", of its environment
   int ranks = 2;
   std::vector<int> cores = {};  // rank r is pinned to cores[r % cores.size()]
@@ -26,7 +26,8 @@ struct Program {
 
 struct Batch {
   double round_trip_before = 0, round_trip_after = 0;  // nanoseconds
-  std::vector<double> microseconds;                    // by iteration, of its slowest rank
+  double turnaround = 0;             // microseconds from one iteration to the next
+  std::vector<double> microseconds;  // by iteration, of its slowest rank
   double median() const;
 };
 

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <sstream>
+
 namespace coconet::bench {
 
 namespace {
@@ -15,44 +17,50 @@ bool in_path(const std::string& program) {
   return system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-Peer peer(const std::string& name, bool tuned, std::vector<std::string> command,
-          std::vector<std::string> variables) {
-  Peer out{name, tuned, {}};
+// `settings`: options of the launcher, beyond those that every peer gets.
+Peer peer(const std::string& name, bool tuned, const std::vector<std::string>& launcher,
+          const std::string& settings, const std::string& worker) {
+  Peer out;
+  out.name = name;
+  out.tuned = tuned;
+  out.settings = tuned ? "malloc keeps memory, huge pages " + settings : "default settings";
   out.program.name = name;
-  out.program.command = std::move(command);
-  out.program.variables = std::move(variables);
+  out.program.command = launcher;
+  std::istringstream text(settings);
+  for (std::string word; text >> word;) out.program.command.push_back(word);
+  out.program.command.push_back(worker);
+  if (tuned) out.program.variables.push_back(kKeepMemory);
   out.program.words["pages"] = tuned ? "huge" : "small";
   return out;
 }
 
-void add_open_mpi(PeerList& out, const std::string& worker) {
-  const auto command = [&](const std::vector<std::string>& options) {
-    std::vector<std::string> words = {"mpirun.openmpi", "-np", "2", "--bind-to", "none"};
-    words.insert(words.end(), options.begin(), options.end());
-    words.push_back(worker);
-    return words;
+void add_open_mpi(PeerList& out, const std::string& worker, const std::vector<std::string>& more) {
+  const auto add = [&](const std::string& name, bool tuned, const std::string& settings) {
+    Peer made =
+        peer(name, tuned, {"mpirun.openmpi", "-np", "2", "--bind-to", "none"}, settings, worker);
+    made.program.variables.push_back("OMPI_ALLOW_RUN_AS_ROOT=1");
+    made.program.variables.push_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+    out.there.push_back(std::move(made));
   };
-  const std::vector<std::string> root = {"OMPI_ALLOW_RUN_AS_ROOT=1",
-                                         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
-  std::vector<std::string> tuned = root;
-  tuned.push_back(kKeepMemory);
-  out.there.push_back(peer("openmpi", false, command({}), root));
-  out.there.push_back(peer("openmpi-tuned", true, command({}), tuned));
-  out.there.push_back(peer("openmpi-ucx", true,
-                           command({"--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca",
-                                    "pml_ucx_devices", "any"}),
-                           tuned));
+  add("openmpi", false, "");
+  add("openmpi-tuned", true, "");
+  add("openmpi-ucx", true, "--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any");
+  add("openmpi-halving", true,
+      "--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_allreduce_algorithm 6");
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    add("openmpi-given-" + std::to_string(i + 1), true, more[i]);
+  }
 }
 
 void add_mpich(PeerList& out, const std::string& worker) {
-  const std::vector<std::string> command = {"mpirun.mpich", "-np", "2", "-bind-to", "none", worker};
-  out.there.push_back(peer("mpich", false, command, {}));
-  out.there.push_back(peer("mpich-tuned", true, command, {kKeepMemory}));
+  const std::vector<std::string> launcher = {"mpirun.mpich", "-np", "2", "-bind-to", "none"};
+  out.there.push_back(peer("mpich", false, launcher, "", worker));
+  out.there.push_back(peer("mpich-tuned", true, launcher, "", worker));
 }
 
 }  // namespace
 
-PeerList find_peers(const std::string& folder) {
+PeerList find_peers(const std::string& folder, const std::vector<std::string>& open_mpi_options) {
   PeerList out;
   const auto find = [&](const std::string& name, const std::string& packages, auto add) {
     const std::string worker = folder + "/mpi_" + name;
@@ -63,7 +71,9 @@ PeerList find_peers(const std::string& folder) {
                            ", then cmake again)");
     }
   };
-  find("openmpi", "openmpi-bin libopenmpi-dev", add_open_mpi);
+  find("openmpi", "openmpi-bin libopenmpi-dev", [&](PeerList& list, const std::string& worker) {
+    add_open_mpi(list, worker, open_mpi_options);
+  });
   find("mpich", "mpich libmpich-dev", add_mpich);
   out.absent.push_back(system("python3 -c 'import torch' >/dev/null 2>&1") == 0
                            ? "torch + gloo: importable, but the bench has no ranks for it"

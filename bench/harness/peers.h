@@ -10,7 +10,8 @@ namespace coconet::bench {
 
 struct Peer {
   std::string name;
-  bool tuned = false;  // not the library's default settings
+  bool tuned = false;    // not the library's default settings
+  std::string settings;  // in words, for people
   Program program;
 };
 
@@ -19,7 +20,8 @@ struct PeerList {
   std::vector<std::string> absent;  // "NAME: why"
 };
 
-// `folder` holds the programs that the build made for them.
-PeerList find_peers(const std::string& folder);
+// `folder` holds the programs that the build made for them. Each of `open_mpi_options`, words for
+// mpirun, makes one more tuned peer.
+PeerList find_peers(const std::string& folder, const std::vector<std::string>& open_mpi_options);
 
 }  // namespace coconet::bench

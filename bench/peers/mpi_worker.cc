@@ -10,6 +10,7 @@
 #include "bench/worker/arrays.h"
 #include "bench/worker/inputs.h"
 #include "bench/worker/serve.h"
+#include "bench/worker/use.h"
 
 namespace coconet::bench {
 namespace {
@@ -44,6 +45,10 @@ class MpiOperations : public Operations {
     if (name == "adam_all_reduce") return [this] { adam_all_reduce(); };
     if (name == "adam_reduce_scatter") return [this] { adam_reduce_scatter(); };
     throw std::runtime_error("no operation " + name);
+  }
+
+  void use_buffers(const std::string& name) override {
+    use(name == "all_reduce" ? total_ : state_.p, g_, elements_);
   }
 
   double check(const std::string& name) override {

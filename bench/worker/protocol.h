@@ -24,6 +24,7 @@ struct Command {
 // this rank's end. The answer to `check` has the difference alone.
 struct Reply {
   double round_trip_before = 0, round_trip_after = 0;  // nanoseconds
+  double turnaround = 0;  // microseconds from one iteration to the next
   double difference = 0;  // the largest, of a value that this rank holds to the expected one
   std::int64_t times = 0;
 };

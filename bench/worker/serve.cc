@@ -43,16 +43,19 @@ void time_batch(const Command& command, Gate& gate, int socket, Operations& oper
   std::vector<double> times(static_cast<std::size_t>(command.iterations));
   Reply reply;
   reply.times = command.iterations;
-  reply.round_trip_before = gate.round_trip();
-  for (std::int64_t i = 0; i < command.warm_up; ++i) {
-    gate.begin();
-    iteration();
-  }
-  for (double& time : times) {
+  const std::string name = command.operation;
+  const auto iterate = [&] {
+    operations.use_buffers(name);
     const std::int64_t start = gate.begin();
     iteration();
-    time = static_cast<double>(now() - start) * 1e-3;
-  }
+    return static_cast<double>(now() - start) * 1e-3;
+  };
+  reply.round_trip_before = gate.round_trip();
+  const std::int64_t begin = now();
+  for (std::int64_t i = 0; i < command.warm_up; ++i) iterate();
+  for (double& time : times) time = iterate();
+  const auto all = static_cast<double>(command.warm_up + command.iterations);
+  reply.turnaround = static_cast<double>(now() - begin) * 1e-3 / all;
   reply.round_trip_after = gate.round_trip();
   if (!send_all(socket, &reply, sizeof reply) ||
       !send_all(socket, times.data(), times.size() * sizeof(double))) {

@@ -26,6 +26,9 @@ class Operations {
   virtual ~Operations() = default;
   // What one iteration does. Called once a batch. Throws for a name that it does not know.
   virtual std::function<void()> operation(const std::string& name) = 0;
+  // Between two iterations of it, outside of what is timed: uses the rank's own outputs and inputs
+  // (use.h).
+  virtual void use_buffers(const std::string& name) = 0;
   // Performs the operation once on fresh inputs, all ranks together; the largest difference of what
   // this rank then holds to what it should be, NaN counting as infinite.
   virtual double check(const std::string& name) = 0;

@@ -17,7 +17,7 @@ for word; do grep -x "$word" "$MACHINE/available" >>"$MACHINE/installed"; done; 
     "sudo": 'echo sudo >>"$MACHINE/log"; "$@"',
 }
 REQUIRED = ["g++", "make", "cmake", "ninja-build", "python3", "libfmt-dev", "nlohmann-json3-dev",
-            "libcli11-dev", "libgtest-dev", "libgmock-dev", "libbenchmark-dev", "libdnnl-dev",
+            "libcli11-dev", "libgtest-dev", "libgmock-dev", "libdnnl-dev",
             "librandom123-dev"]
 OPTIONAL = ["ccache", "clang-format-14"]
 

@@ -1,0 +1,169 @@
+// The harness on participants that are known: this program itself, with words that say how it is to
+// behave. Times are not judged, but that a rank which takes long is the one that counts.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "bench/harness/floor.h"
+#include "bench/harness/measure.h"
+#include "bench/harness/placement.h"
+#include "bench/harness/report.h"
+#include "bench/worker/serve.h"
+
+namespace coconet::bench {
+namespace {
+
+using testing::HasSubstr;
+
+class Known : public Operations {
+ public:
+  Known(const Arguments& arguments, int rank) : arguments_(arguments), rank_(rank) {}
+  std::function<void()> operation(const std::string& name) override {
+    if (name == "die") _exit(3);
+    return [this, name] {
+      if (name == "slow" && rank_ == 1) usleep(5000);
+    };
+  }
+  void use_buffers(const std::string&) override {}
+  double check(const std::string&) override {
+    return rank_ == 1 ? static_cast<double>(arguments_.number("off")) : 0;
+  }
+
+ private:
+  const Arguments& arguments_;
+  int rank_;
+};
+
+int participate(const Arguments& arguments) {
+  const pid_t child = fork();
+  const int rank = child == 0 ? 1 : 0;
+  Known operations(arguments, rank);
+  serve(arguments, rank, operations);
+  if (child > 0) waitpid(child, nullptr, 0);
+  return 0;
+}
+
+Participant known(const std::map<std::string, std::string>& words = {}) {
+  const std::string self = std::filesystem::canonical("/proc/self/exe").string();
+  return Participant({.name = "known", .command = {self}, .words = words});
+}
+
+Cell cell(const std::string& name, std::size_t participant, const std::string& operation) {
+  Cell out;
+  out.workload = "work";
+  out.name = name;
+  out.participant = participant;
+  out.operation = operation;
+  return out;
+}
+
+const Effort kLittle = {.rounds = 2, .starts = 2, .batch_microseconds = 100, .fewest_batches = 1};
+
+TEST(Harness, TheSlowestRankCounts) {
+  Participant participant = known();
+  const Batch batch = participant.time("slow", 1, 3);
+  ASSERT_EQ(batch.microseconds.size(), 3u);
+  EXPECT_GE(batch.median(), 5000);
+  EXPECT_GT(batch.round_trip_before, 0);
+  EXPECT_GE(batch.turnaround, 5000);
+}
+
+TEST(Harness, AWrongResultEndsTheRun) {
+  std::vector<Participant> participants;
+  participants.push_back(known({{"off", "2"}}));
+  std::vector<Cell> cells = {cell("peer", 0, "quick")};
+  try {
+    measure(participants, cells, kLittle, "ours");
+    FAIL();
+  } catch (const WrongResult& error) {
+    EXPECT_THAT(error.what(), HasSubstr("peer, quick: the result is off by 2; allowed is 0"));
+  }
+}
+
+TEST(Harness, APeerThatDiesIsLeftOutAndOursIsNot) {
+  for (const std::string ours : {"ours", "peer"}) {
+    std::vector<Participant> participants;
+    participants.push_back(known());
+    participants.push_back(known());
+    std::vector<Cell> cells = {cell("other", 0, "quick"), cell("peer", 1, "die")};
+    if (ours == "peer") {
+      EXPECT_THROW(measure(participants, cells, kLittle, ours), ParticipantFailed);
+      continue;
+    }
+    measure(participants, cells, kLittle, ours);
+    EXPECT_THAT(cells[1].failed, HasSubstr("known died"));
+    std::size_t batches = static_cast<std::size_t>(cells[0].thrown_away);
+    for (const auto& [placement, medians] : cells[0].medians) batches += medians.size();
+    EXPECT_EQ(batches, 4u);  // two rounds after each of two starts
+  }
+}
+
+TEST(Harness, AProgramThatIsNotThereIsNamedWithTheReason) {
+  Participant participant({.name = "nobody", .command = {"/no/such/program"}});
+  try {
+    participant.start();
+    FAIL();
+  } catch (const ParticipantFailed& error) {
+    EXPECT_THAT(error.what(), HasSubstr("nobody ended before it had to start"));
+    EXPECT_THAT(error.what(), HasSubstr("cannot start /no/such/program"));
+  }
+}
+
+TEST(Harness, BatchesWhosePlacementChangedAreOfNone) {
+  const auto of = [](double before, double after) {
+    return placement_of(
+        Batch{.round_trip_before = before, .round_trip_after = after, .microseconds = {}});
+  };
+  EXPECT_EQ(of(90, 110), "S");
+  EXPECT_EQ(of(420, 390), "D");
+  EXPECT_EQ(of(90, 400), "");
+  EXPECT_EQ(of(190, 210), "");
+  EXPECT_EQ(of(100, 160), "");  // somebody else was there
+}
+
+TEST(Harness, MediansAreOfEnoughBatchesOfOnePlacement) {
+  const ByPlacement values = {{"S", {3, 1, 2}}, {"D", {7, 9}}};
+  EXPECT_EQ(median_of(values, "S", 3), 2);
+  EXPECT_EQ(median_of(values, "D", 2), 8);
+  EXPECT_EQ(median_of(values, "D", 3), 0);
+  EXPECT_EQ(median_of({}, "S", 1), 0);
+}
+
+// 2^20 elements on two ranks: 8 MiB in, 8 MiB out, 4 MiB of what the other has written.
+TEST(Harness, TheFloorIsTheLongestOfWhatMustBe) {
+  const std::int64_t n = 1 << 20;
+  const Traffic sum = all_reduce_traffic(n, 2);
+  EXPECT_EQ(sum.reads, 8 * n);
+  EXPECT_EQ(sum.writes, 8 * n);
+  EXPECT_EQ(sum.exchanged, 4 * n);
+  EXPECT_EQ(floor_of(sum, {8.0 * n, 8.0 * n / 2, 16.0 * n / 3, 4.0 * n}, 0), 3);
+  EXPECT_EQ(floor_of(sum, {8.0 * n, 8.0 * n / 4, 16.0 * n / 3, 4.0 * n}, 0), 4);
+  EXPECT_EQ(floor_of(sum, {8.0 * n, 8.0 * n / 4, 16.0 * n / 3, 4.0 * n / 5}, 0), 5);
+  EXPECT_EQ(floor_of(sum, {8.0 * n, 8.0 * n, 8.0 * n, 4.0 * n}, 20'000), 10);
+  EXPECT_EQ(floor_of(sum, {8.0 * n, 0, 8.0 * n, 4.0 * n}, 100), 0);
+  // g of both; p, m, v once, or p by both.
+  EXPECT_EQ(adam_traffic(n, 2).reads, 20 * n);
+  EXPECT_EQ(adam_traffic(n, 2).writes, 16 * n);
+}
+
+TEST(Harness, RatiosAreToTheFastest) {
+  Row row;
+  row.us = 2;
+  row.peers = {{"a", {5, false}}, {"b", {4, true}}, {"c", {6, false}}};
+  EXPECT_EQ(row.best(false), "b");
+  EXPECT_EQ(row.best(true), "a");
+  EXPECT_EQ(row.ratio("b"), 2);
+  EXPECT_EQ(row.ratio(""), 0);
+}
+
+}  // namespace
+}  // namespace coconet::bench
+
+int main(int argc, char** argv) {
+  const coconet::bench::Arguments arguments(argc, argv);
+  if (!arguments.text("socket").empty()) return coconet::bench::participate(arguments);
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}
