@@ -131,18 +131,25 @@ TEST(Harness, MediansAreOfEnoughBatchesOfOnePlacement) {
   EXPECT_EQ(median_of({}, "S", 1), 0);
 }
 
-// 2^20 elements on two ranks: 8 MiB in, 8 MiB out, 4 MiB of what the other has written.
+// A million elements on two ranks: 8 MB in, 8 MB out, 4 MB of what the other has written.
 TEST(Harness, TheFloorIsTheLongestOfWhatMustBe) {
-  const std::int64_t n = 1 << 20;
+  const std::int64_t n = 1'000'000;
   const Traffic sum = all_reduce_traffic(n, 2);
   EXPECT_EQ(sum.reads, 8 * n);
   EXPECT_EQ(sum.writes, 8 * n);
   EXPECT_EQ(sum.exchanged, 4 * n);
-  EXPECT_EQ(floor_of(sum, {8.0 * n, 8.0 * n / 2, 16.0 * n / 3, 4.0 * n}, 0), 3);
-  EXPECT_EQ(floor_of(sum, {8.0 * n, 8.0 * n / 4, 16.0 * n / 3, 4.0 * n}, 0), 4);
-  EXPECT_EQ(floor_of(sum, {8.0 * n, 8.0 * n / 4, 16.0 * n / 3, 4.0 * n / 5}, 0), 5);
-  EXPECT_EQ(floor_of(sum, {8.0 * n, 8.0 * n, 8.0 * n, 4.0 * n}, 20'000), 10);
-  EXPECT_EQ(floor_of(sum, {8.0 * n, 0, 8.0 * n, 4.0 * n}, 100), 0);
+  const Rates rates = {.read = 8, .write = 4, .copy = 8, .exchange = 4};
+  EXPECT_NEAR(floor_of(sum, rates, 100), 2000, 1e-6);  // both at the rate of a copy
+  const auto with = [&](auto change) {
+    Rates other = rates;
+    change(other);
+    return floor_of(sum, other, 100);
+  };
+  EXPECT_NEAR(with([](Rates& r) { r.read = 2; }), 4000, 1e-6);
+  EXPECT_NEAR(with([](Rates& r) { r.write = 1; }), 8000, 1e-6);
+  EXPECT_NEAR(with([](Rates& r) { r.exchange = 0.5; }), 8000, 1e-6);
+  EXPECT_EQ(with([](Rates& r) { r.write = 0; }), 0);          // not known
+  EXPECT_NEAR(floor_of(sum, rates, 10'000'000), 5000, 1e-6);  // one way
   // g of both; p, m, v once, or p by both.
   EXPECT_EQ(adam_traffic(n, 2).reads, 20 * n);
   EXPECT_EQ(adam_traffic(n, 2).writes, 16 * n);

@@ -1,5 +1,6 @@
 // The floors: what memory gives to the ranks' cores together when they do nothing else. Each rank
-// reads, writes or copies arrays of its own, or reads what the next rank has just written.
+// reads, writes or copies arrays of its own, reads what the next rank has just written, or writes
+// what the next rank has just read.
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -72,21 +73,22 @@ class MemoryOperations : public Operations {
 
   std::function<void()> operation(const std::string& name) override {
     if (name == "empty") return [] {};
-    if (name == "exchange") {
-      const auto peer = (static_cast<std::size_t>(rank_) + 1) % shared_.size();
-      return [this, peer] { read(shared_[peer], exchanged_); };
-    }
+    float* const peers = shared_[(static_cast<std::size_t>(rank_) + 1) % shared_.size()];
+    if (name == "exchange") return [this, peers] { read(peers, exchanged_); };
+    if (name == "push") return [this, peers] { write(peers, exchanged_); };
+    if (name == "push_nt") return [this, peers] { write_nt(peers, exchanged_); };
     if (name == "read") return [this] { repeat([this] { read(a_, count_); }); };
-    if (name == "write") return [this] { repeat([this] { write(); }); };
-    if (name == "write_nt") return [this] { repeat([this] { write_nt(); }); };
+    if (name == "write") return [this] { repeat([this] { write(a_, count_); }); };
+    if (name == "write_nt") return [this] { repeat([this] { write_nt(a_, count_); }); };
     if (name == "copy") return [this] { repeat([this] { copy(); }); };
     if (name == "copy_nt") return [this] { repeat([this] { copy_nt(); }); };
     throw std::runtime_error("no operation " + name);
   }
 
-  // What is exchanged is new each time; the rest is nobody else's.
+  // What is exchanged is new each time, what is pushed was read; the rest is nobody else's.
   void use_buffers(const std::string& name) override {
     if (name == "exchange") use(a_, shared_[rank_], exchanged_);
+    if (name == "push" || name == "push_nt") use(shared_[rank_], a_, exchanged_);
   }
   double check(const std::string&) override { return 0; }
 
@@ -112,16 +114,16 @@ class MemoryOperations : public Operations {
     __asm__ volatile("" : : "m"(sums[0]));
   }
 
-  void write() {
+  void write(float* to, std::int64_t count) {
     const Vector value = load(b_);
-    for (std::int64_t i = 0; i < count_; i += kWidth) {
-      *reinterpret_cast<Vector*>(a_ + i) = value;
+    for (std::int64_t i = 0; i < count; i += kWidth) {
+      *reinterpret_cast<Vector*>(to + i) = value;
     }
   }
 
-  void write_nt() {
+  void write_nt(float* to, std::int64_t count) {
     const Vector value = load(b_);
-    for (std::int64_t i = 0; i < count_; i += kWidth) stream(a_ + i, value);
+    for (std::int64_t i = 0; i < count; i += kWidth) stream(to + i, value);
     fence();
   }
 

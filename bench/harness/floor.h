@@ -7,13 +7,24 @@
 
 namespace coconet::bench {
 
+// What the floor participant does: how many of its arrays one pass moves, and whether those are the
+// ones exchanged between ranks. Pushes set no floor; they show what another way would cost.
+struct FloorOperation {
+  const char* name;
+  double arrays;
+  bool exchanged;
+};
+inline constexpr FloorOperation kFloorOperations[] = {
+    {"read", 1, false},    {"write", 1, false},   {"write_nt", 1, false}, {"copy", 2, false},
+    {"copy_nt", 2, false}, {"exchange", 1, true}, {"push", 1, true},      {"push_nt", 1, true}};
+
 // Of all ranks together, in one iteration.
 struct Traffic {
   double reads = 0, writes = 0;  // bytes
   double exchanged = 0;          // of the reads: of what another rank has just written
 };
 struct Rates {
-  double read = 0, write = 0, copy = 0, exchange = 0;  // bytes a microsecond, all cores together
+  double read = 0, write = 0, copy = 0, exchange = 0;  // GB/s, all cores together
 };
 
 // Elements of 4 bytes, registered buffers. Each gradient is read once, and each result

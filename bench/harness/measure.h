@@ -18,6 +18,7 @@ struct Cell {
   std::string name;             // of the participant, in tables
   std::size_t participant = 0;  // its index
   std::string operation;
+  double bytes = 0;                          // that all ranks move in an iteration, of a floor
   double bound = 0;                          // of what check() may give
   std::int64_t iterations = 1, warm_up = 1;  // of a batch; set by calibrate
   ByPlacement medians = {};                  // of batches

@@ -73,14 +73,16 @@ class OneSize {
 
   void add_floor(const std::string& workload, std::int64_t bytes) {
     bytes = std::max(bytes, kLeastFootprint);
-    footprints_[workload] = bytes;
     add({.name = "memory",
          .command = {setup_.folder + "/memory"},
          .words = {{"bytes", std::to_string(bytes)}, {"exchanged", std::to_string(exchanged())}}});
-    for (const char* operation :
-         {"read", "write", "write_nt", "copy", "copy_nt", "exchange", "empty"}) {
-      add_cell("floor of " + workload, "memory", operation, kExact);
+    for (const FloorOperation& operation : kFloorOperations) {
+      const std::int64_t array = operation.exchanged ? exchanged() : bytes;
+      const std::int64_t passes = operation.exchanged ? 1 : floor_passes(bytes);
+      add_cell("floor of " + workload, "memory", operation.name, kExact);
+      cells_.back().bytes = static_cast<double>(array * passes * kRanks) * operation.arrays;
     }
+    add_cell("floor of " + workload, "memory", "empty", kExact);
   }
 
   void add_ours(const std::string& workload, double bound) {
@@ -104,23 +106,6 @@ class OneSize {
     return median_of(cell.medians, placement, setup_.effort.fewest_batches);
   }
 
-  // The best rate of these operations; bytes a microsecond of all ranks.
-  double rate(const std::string& workload, const std::string& placement,
-              const std::set<std::string>& operations, double arrays) const {
-    const bool exchange = operations.count("exchange") > 0;
-    const std::int64_t array = exchange ? exchanged() : footprints_.at(workload);
-    const auto passes = exchange ? 1.0 : static_cast<double>(floor_passes(array));
-    const double bytes = static_cast<double>(array) * kRanks * arrays;
-    double out = 0;
-    for (const Cell& cell : cells_) {
-      if (cell.workload != "floor of " + workload || operations.count(cell.operation) == 0)
-        continue;
-      const double time = median(cell, placement);
-      if (time > 0) out = std::max(out, bytes * passes / time);
-    }
-    return out;
-  }
-
   Row row_of(const std::string& workload, const std::string& placement) const {
     Row row;
     row.workload = workload;
@@ -131,7 +116,9 @@ class OneSize {
       const double time = median(cell, placement);
       if (time <= 0) continue;
       const bool ours = cell.name == kOurs;
-      if (cell.workload == workload && ours) {
+      if (cell.workload == "floor of " + workload && cell.bytes > 0) {
+        row.rates[cell.operation] = cell.bytes / time * 1e-3;
+      } else if (cell.workload == workload && ours) {
         row.us = time;
         row.round_trip = median_of(cell.round_trips, placement, 1);
       } else if (cell.workload == workload) {
@@ -141,10 +128,9 @@ class OneSize {
         row.bound_us = row.bound_us == 0 ? time : std::min(row.bound_us, time);
       }
     }
-    const Rates rates{rate(workload, placement, {"read"}, 1),
-                      rate(workload, placement, {"write", "write_nt"}, 1),
-                      rate(workload, placement, {"copy", "copy_nt"}, 2),
-                      rate(workload, placement, {"exchange"}, 1)};
+    auto& rate = row.rates;
+    const Rates rates{rate["read"], std::max(rate["write"], rate["write_nt"]),
+                      std::max(rate["copy"], rate["copy_nt"]), rate["exchange"]};
     const Traffic traffic = workload == "adam" ? adam_traffic(elements_, kRanks)
                                                : all_reduce_traffic(elements_, kRanks);
     row.floor_us = floor_of(traffic, rates, row.round_trip);
@@ -161,7 +147,6 @@ class OneSize {
   std::int64_t elements_;
   std::vector<Participant> participants_;
   std::vector<Cell> cells_;
-  std::map<std::string, std::int64_t> footprints_;  // by workload
 };
 
 }  // namespace

@@ -17,9 +17,9 @@ struct ParticipantFailed : std::runtime_error {
 
 struct Program {
   std::string name;
-  std::vector<std::string> command;          // the ranks get further words, name=value each
+  std::vector<std::string> command;               // the ranks get further words, name=value each
   std::map<std::string, std::string> words = {};  // of those, beyond what every participant gets
-  std::vector<std::string> variables = {};   // "NAME=value", of its environment
+  std::vector<std::string> variables = {};        // "NAME=value", of its environment
   int ranks = 2;
   std::vector<int> cores = {};  // rank r is pinned to cores[r % cores.size()]
 };

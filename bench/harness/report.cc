@@ -91,7 +91,8 @@ void write_json(const std::string& path, const std::vector<Row>& rows) {
                     {"best_default", name_of(plain)},
                     {"ratio_to_best_default", number(row.ratio(plain))},
                     {"all_reduce_alone_us", number(row.bound_us)},
-                    {"fraction_of_floor", number(row.floor_us / row.us)}});
+                    {"fraction_of_floor", number(row.floor_us / row.us)},
+                    {"rates_gb_s", row.rates}});
   }
   const std::string out = list.dump(2) + "\n";
   const std::span<const std::byte> parts[] = {std::as_bytes(std::span(out))};

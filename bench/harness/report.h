@@ -25,6 +25,7 @@ struct Row {
   double us = 0;
   double floor_us = 0;
   double bound_us = 0;  // the best peer's all_reduce alone, of a workload that holds one; else 0
+  std::map<std::string, double> rates;    // GB/s of the floor's operations
   std::map<std::string, PeerTime> peers;  // a peer's better form
 
   // The name of the fastest, of those with default settings alone or of all; "" if there is none.
