@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "bench/worker/half.h"
 #include "bench/worker/inputs.h"
 #include "bench/worker/serve.h"
 #include "bench/worker/use.h"
@@ -30,10 +31,10 @@ class Program : public Operations {
       : calls_(calls),
         elements_(elements),
         ranks_(ranks),
-        input_(floats(calls.own(input))),
+        input_(calls.own(input)),
         output_(floats(calls.own(output))) {}
 
-  void use_buffers(const std::string&) override { use(output_.data(), input_.data(), elements_); }
+  void use_buffers(const std::string&) override { use(std::as_bytes(output_), input_); }
 
   std::function<void()> operation(const std::string& name) override {
     if (name != "call") throw std::runtime_error("no operation " + name);
@@ -42,13 +43,15 @@ class Program : public Operations {
 
  protected:
   void fill_gradients() {
-    for (std::int64_t i = 0; i < elements_; ++i) input_[i] = gradient(calls_.rank(), i);
+    const std::span<float> g = floats(input_);
+    for (std::int64_t i = 0; i < elements_; ++i) g[i] = gradient(calls_.rank(), i);
   }
 
   execute::RankCalls& calls_;
   std::int64_t elements_;
   int ranks_;
-  std::span<float> input_, output_;
+  std::span<std::byte> input_;
+  std::span<float> output_;
 };
 
 class AllReduce : public Program {
@@ -67,10 +70,15 @@ class AllReduce : public Program {
 
 class Adam : public Program {
  public:
-  Adam(execute::RankCalls& calls, std::int64_t elements, int ranks)
-      : Program(calls, elements, ranks, "g", "p") {}
+  // `of`: the gradients, in f16 if short_gradient.
+  Adam(execute::RankCalls& calls, std::int64_t elements, int ranks, decltype(gradient)& of)
+      : Program(calls, elements, ranks, "g", "p"), of_(of) {}
   double check(const std::string& name) override {
-    fill_gradients();
+    if (&of_ == &short_gradient) {
+      fill_short_gradients();
+    } else {
+      fill_gradients();
+    }
     const std::span<float> m = floats(calls_.own("m")), v = floats(calls_.own("v"));
     const std::int64_t first = first_of_state();
     for (std::int64_t i = 0; i < elements_; ++i) output_[i] = parameter(i);
@@ -81,21 +89,28 @@ class Adam : public Program {
     operation(name)();
     double out = 0;
     for (std::int64_t i = 0; i < elements_; ++i) {
-      out = worse(out, output_[i], adam_expected({}, ranks_, i).p);
+      out = worse(out, output_[i], adam_expected({}, ranks_, i, of_).p);
     }
     for (std::size_t i = 0; i < m.size(); ++i) {
-      const auto want = adam_expected({}, ranks_, first + static_cast<std::int64_t>(i));
+      const auto want = adam_expected({}, ranks_, first + static_cast<std::int64_t>(i), of_);
       out = worse(worse(out, m[i], want.m), v[i], want.v);
     }
     return out;
   }
 
  private:
+  void fill_short_gradients() {
+    auto* const g = reinterpret_cast<Half*>(input_.data());
+    for (std::int64_t i = 0; i < elements_; ++i) g[i] = half_of(short_gradient(calls_.rank(), i));
+  }
+
   // The state is sliced by (*).
   std::int64_t first_of_state() const {
     constexpr std::int64_t kBlock = 1024;
     return cut(elements_, ranks_, calls_.rank(), kBlock).begin;
   }
+
+  decltype(gradient)& of_;
 };
 
 interp::Pieces scalar_pieces(const void* value, std::size_t bytes, int ranks) {
@@ -103,10 +118,10 @@ interp::Pieces scalar_pieces(const void* value, std::size_t bytes, int ranks) {
   return interp::Pieces(static_cast<std::size_t>(ranks), interp::Bytes(from, from + bytes));
 }
 
-Graph scheduled(const std::string& path, const std::string& schedule) {
+Graph scheduled(const std::string& path, const std::string& schedule, DTypeKind gradients) {
   std::string text;
   read_file(path, &text);
-  const File file = parse_file(text, path, {.dtypes = {{"G", DTypeKind::f32}}});
+  const File file = parse_file(text, path, {.dtypes = {{"G", gradients}}});
   const Graph& graph = file.program();
   if (schedule.empty()) return graph;
   return apply(graph, file.schedule(graph.header().program, schedule)).graph;
@@ -116,9 +131,10 @@ void run(const Arguments& arguments) {
   const bool adam = arguments.text("program") == "adam";
   const std::int64_t elements = arguments.number("elements");
   const int ranks = static_cast<int>(arguments.number("ranks", 2));
+  const DTypeKind dtype = arguments.text("dtype") == "f16" ? DTypeKind::f16 : DTypeKind::f32;
   const std::string root = kSourceDir;
-  const Graph graph = adam ? scheduled(root + "/examples/adam.coco", "sharded")
-                           : scheduled(root + "/bench/programs/all_reduce.coco", "");
+  const Graph graph = adam ? scheduled(root + "/examples/adam.coco", "sharded", dtype)
+                           : scheduled(root + "/bench/programs/all_reduce.coco", "", dtype);
   const execute::Compiled compiled(graph, {}, runtime::Toolchain());
   execute::RunRequest request;
   request.setting.mesh = MeshSizes{{ranks}};
@@ -134,7 +150,8 @@ void run(const Arguments& arguments) {
     pin(arguments, calls.rank());
     std::unique_ptr<Operations> operations;
     if (adam) {
-      operations = std::make_unique<Adam>(calls, elements, ranks);
+      operations = std::make_unique<Adam>(calls, elements, ranks,
+                                          dtype == DTypeKind::f16 ? short_gradient : gradient);
     } else {
       operations = std::make_unique<AllReduce>(calls, elements, ranks);
     }

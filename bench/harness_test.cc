@@ -151,8 +151,10 @@ TEST(Harness, TheFloorIsTheLongestOfWhatMustBe) {
   EXPECT_EQ(with([](Rates& r) { r.write = 0; }), 0);          // not known
   EXPECT_NEAR(floor_of(sum, rates, 10'000'000), 5000, 1e-6);  // one way
   // g of both; p, m, v once, or p by both.
-  EXPECT_EQ(adam_traffic(n, 2).reads, 20 * n);
-  EXPECT_EQ(adam_traffic(n, 2).writes, 16 * n);
+  EXPECT_EQ(adam_traffic(n, 2, 4).reads, 20 * n);
+  EXPECT_EQ(adam_traffic(n, 2, 2).reads, 16 * n);
+  EXPECT_EQ(adam_traffic(n, 2, 2).exchanged, 2 * n);
+  EXPECT_EQ(adam_traffic(n, 2, 4).writes, 16 * n);
 }
 
 TEST(Harness, RatiosAreToTheFastest) {

@@ -138,7 +138,8 @@ int run(const Wanted& wanted, const std::string& folder) {
     if (isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "2^%d done\n", power);
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    return a.workload > b.workload;  // all_reduce, then adam
+    // all_reduce, adam in f32, adam in f16
+    return std::pair(a.workload, a.dtype) > std::pair(b.workload, b.dtype);
   });
   print_table(rows);
   std::printf(

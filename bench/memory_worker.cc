@@ -87,8 +87,8 @@ class MemoryOperations : public Operations {
 
   // What is exchanged is new each time, what is pushed was read; the rest is nobody else's.
   void use_buffers(const std::string& name) override {
-    if (name == "exchange") use(a_, shared_[rank_], exchanged_);
-    if (name == "push" || name == "push_nt") use(shared_[rank_], a_, exchanged_);
+    if (name == "exchange") use(a_, 0, shared_[rank_], exchanged_);
+    if (name == "push" || name == "push_nt") use(shared_[rank_], exchanged_, a_, 0);
   }
   double check(const std::string&) override { return 0; }
 

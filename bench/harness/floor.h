@@ -27,21 +27,22 @@ struct Rates {
   double read = 0, write = 0, copy = 0, exchange = 0;  // GB/s, all cores together
 };
 
-// Elements of 4 bytes, registered buffers. Each gradient is read once, and each result
-// written once, whichever rank does it; of every slice's gradients all but its owner's are another
-// rank's.
+// Registered buffers; gradients of `size` bytes an element, all else of 4. Each gradient is read
+// once, and each result written once, whichever rank does it; of every slice's gradients all but
+// its owner's are another rank's.
 inline Traffic all_reduce_traffic(std::int64_t elements, int ranks) {
   const double bytes = 4.0 * static_cast<double>(elements);
   return {bytes * ranks, bytes * ranks, bytes * (ranks - 1)};
 }
 // Gradients of all ranks, and one each of p, m, v are read; p of all ranks and m, v are written.
-inline Traffic adam_traffic(std::int64_t elements, int ranks) {
+inline Traffic adam_traffic(std::int64_t elements, int ranks, int size) {
   const double bytes = 4.0 * static_cast<double>(elements);
-  return {bytes * (ranks + 3), bytes * (ranks + 2), bytes * (ranks - 1)};
+  const double gradients = size * static_cast<double>(elements);
+  return {gradients * ranks + 3 * bytes, bytes * (ranks + 2), gradients * (ranks - 1)};
 }
 
 // Bytes of each of the two arrays of a rank of the floor participant, so that it works on as much
-// memory as the workload does.
+// memory as the workload does (Adam's with gradients of 4 bytes).
 inline std::int64_t all_reduce_footprint(std::int64_t elements) { return 4 * elements; }
 inline std::int64_t adam_footprint(std::int64_t elements, int ranks) {
   return (2 * 4 * elements + 2 * 4 * elements / ranks) / 2;

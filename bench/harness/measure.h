@@ -15,6 +15,7 @@ using ByPlacement = std::map<std::string, std::vector<double>>;
 // One thing that is measured of one participant.
 struct Cell {
   std::string workload;
+  std::string dtype;
   std::string name;             // of the participant, in tables
   std::size_t participant = 0;  // its index
   std::string operation;

@@ -15,23 +15,28 @@ constexpr std::int64_t kLeastFootprint = 4096;
 // Of a sum of two the bits; of Adam's step in f32, whatever order its loop has, against double.
 constexpr double kExact = 0, kAdamBound = 5e-6;
 
+struct Work {
+  std::string workload, dtype;
+};
+
 // A participant and its cells are made together; then all are measured; then rows are read off.
 class OneSize {
  public:
   OneSize(const Setup& setup, std::int64_t elements) : setup_(setup), elements_(elements) {
     add_floor("all_reduce", all_reduce_footprint(elements));
     add_floor("adam", adam_footprint(elements, kRanks));
-    add_ours("all_reduce", kExact);
-    add_ours("adam", kAdamBound);
+    add_ours({"all_reduce", "f32"}, kExact);
+    add_ours({"adam", "f32"}, kAdamBound);
+    add_ours({"adam", "f16"}, kAdamBound);
     for (const Peer& peer : setup.peers) add_peer(peer);
   }
 
   SizeResult run() {
     measure(participants_, cells_, setup_.effort, kOurs);
     SizeResult out;
-    for (const std::string workload : {"all_reduce", "adam"}) {
+    for (const Work& work : {Work{"all_reduce", "f32"}, {"adam", "f32"}, {"adam", "f16"}}) {
       for (const std::string placement : {"S", "D"}) {
-        const Row row = row_of(workload, placement);
+        const Row row = row_of(work, placement);
         if (row.us > 0) out.rows.push_back(row);
       }
     }
@@ -60,10 +65,11 @@ class OneSize {
     participants_.emplace_back(std::move(program));
   }
 
-  void add_cell(const std::string& workload, const std::string& name, const std::string& operation,
+  void add_cell(const Work& work, const std::string& name, const std::string& operation,
                 double bound) {
     Cell cell;
-    cell.workload = workload;
+    cell.workload = work.workload;
+    cell.dtype = work.dtype;
     cell.name = name;
     cell.participant = participants_.size() - 1;
     cell.operation = operation;
@@ -79,36 +85,40 @@ class OneSize {
     for (const FloorOperation& operation : kFloorOperations) {
       const std::int64_t array = operation.exchanged ? exchanged() : bytes;
       const std::int64_t passes = operation.exchanged ? 1 : floor_passes(bytes);
-      add_cell("floor of " + workload, "memory", operation.name, kExact);
+      add_cell({"floor of " + workload, ""}, "memory", operation.name, kExact);
       cells_.back().bytes = static_cast<double>(array * passes * kRanks) * operation.arrays;
     }
-    add_cell("floor of " + workload, "memory", "empty", kExact);
+    add_cell({"floor of " + workload, ""}, "memory", "empty", kExact);
   }
 
-  void add_ours(const std::string& workload, double bound) {
+  void add_ours(const Work& work, double bound) {
     add({.name = kOurs,
          .command = {setup_.folder + "/coconet"},
-         .words = {{"program", workload}, {"elements", std::to_string(elements_)}}});
-    add_cell(workload, kOurs, "call", bound);
+         .words = {{"program", work.workload},
+                   {"dtype", work.dtype},
+                   {"elements", std::to_string(elements_)}}});
+    add_cell(work, kOurs, "call", bound);
   }
 
   void add_peer(const Peer& peer) {
     Program program = peer.program;
     program.words["elements"] = std::to_string(elements_);
-    program.words["state"] = "yes";
     add(std::move(program));
-    add_cell("all_reduce", peer.name, "all_reduce", kExact);
-    add_cell("adam", peer.name, "adam_all_reduce", kAdamBound);
-    add_cell("adam", peer.name, "adam_reduce_scatter", kAdamBound);
+    add_cell({"all_reduce", "f32"}, peer.name, "all_reduce", kExact);
+    add_cell({"adam", "f32"}, peer.name, "adam_all_reduce", kAdamBound);
+    add_cell({"adam", "f32"}, peer.name, "adam_reduce_scatter", kAdamBound);
+    add_cell({"adam", "f16"}, peer.name, "adam16_all_reduce", kAdamBound);
+    add_cell({"adam", "f16"}, peer.name, "adam16_all_to_all", kAdamBound);
   }
 
   double median(const Cell& cell, const std::string& placement) const {
     return median_of(cell.medians, placement, setup_.effort.fewest_batches);
   }
 
-  Row row_of(const std::string& workload, const std::string& placement) const {
+  Row row_of(const Work& work, const std::string& placement) const {
     Row row;
-    row.workload = workload;
+    row.workload = work.workload;
+    row.dtype = work.dtype;
     row.ranks = kRanks;
     row.elements = elements_;
     row.placement = placement;
@@ -116,12 +126,13 @@ class OneSize {
       const double time = median(cell, placement);
       if (time <= 0) continue;
       const bool ours = cell.name == kOurs;
-      if (cell.workload == "floor of " + workload && cell.bytes > 0) {
+      const bool here = cell.workload == work.workload && cell.dtype == work.dtype;
+      if (cell.workload == "floor of " + work.workload && cell.bytes > 0) {
         row.rates[cell.operation] = cell.bytes / time * 1e-3;
-      } else if (cell.workload == workload && ours) {
+      } else if (here && ours) {
         row.us = time;
         row.round_trip = median_of(cell.round_trips, placement, 1);
-      } else if (cell.workload == workload) {
+      } else if (here) {
         PeerTime& best = row.peers[cell.name];
         if (best.microseconds == 0 || time < best.microseconds) best = {time, is_tuned(cell.name)};
       } else if (cell.workload == "all_reduce" && !ours) {
@@ -131,8 +142,9 @@ class OneSize {
     auto& rate = row.rates;
     const Rates rates{rate["read"], std::max(rate["write"], rate["write_nt"]),
                       std::max(rate["copy"], rate["copy_nt"]), rate["exchange"]};
-    const Traffic traffic = workload == "adam" ? adam_traffic(elements_, kRanks)
-                                               : all_reduce_traffic(elements_, kRanks);
+    const Traffic traffic = work.workload == "adam"
+                                ? adam_traffic(elements_, kRanks, work.dtype == "f16" ? 2 : 4)
+                                : all_reduce_traffic(elements_, kRanks);
     row.floor_us = floor_of(traffic, rates, row.round_trip);
     return row;
   }
@@ -157,10 +169,10 @@ SizeResult measure_size(const Setup& setup, std::int64_t elements) {
 
 double memory_needed(const Setup& setup, std::int64_t elements) {
   const double array = 4.0 * static_cast<double>(elements);
-  // Of a peer's rank g, total, p, m, v and as much again as one for its own use; of ours x, y and
-  // g, p and half of m, v; of the floors two arrays each.
-  const double peers = 6 * array * static_cast<double>(setup.peers.size());
-  const double others = 2 * array + 3 * array + 2 * array + 3 * array;
+  // Of a peer's rank g, total, p, m, v, g in f16 and its pieces, and as much as one for its own
+  // use; of ours x, y, and twice g, p and half of m, v; of the floors two arrays each.
+  const double peers = 7 * array * static_cast<double>(setup.peers.size());
+  const double others = 2 * array + 6 * array + 2 * array + 3 * array;
   return kRanks * (peers + others);
 }
 

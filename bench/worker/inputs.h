@@ -19,14 +19,19 @@ inline float drawn(std::int64_t index, std::uint64_t stream) {
 inline float gradient(int rank, std::int64_t i) {
   return 0.5f + drawn(i, static_cast<std::uint64_t>(rank) + 10);
 }
+// The same for f16 gradients, which hold it exactly.
+inline float short_gradient(int rank, std::int64_t i) {
+  const float drawn_here = drawn(i, static_cast<std::uint64_t>(rank) + 10);
+  return 0.5f + std::floor(drawn_here * 1024) / 1024;
+}
 inline float parameter(std::int64_t i) { return drawn(i, 1) - 0.5f; }
 inline float first_moment(std::int64_t i) { return drawn(i, 2) - 0.5f; }
 inline float second_moment(std::int64_t i) { return 0.1f + drawn(i, 3); }
 
 // The fold in rank order, which is the contract of ours; of two ranks there is no other.
-inline float total(int ranks, std::int64_t i) {
-  float sum = gradient(0, i);
-  for (int rank = 1; rank < ranks; ++rank) sum += gradient(rank, i);
+inline float total(int ranks, std::int64_t i, decltype(gradient)& of = gradient) {
+  float sum = of(0, i);
+  for (int rank = 1; rank < ranks; ++rank) sum += of(rank, i);
   return sum;
 }
 
@@ -40,9 +45,10 @@ struct AdamValues {
 };
 
 // Element i after one step from the values above, in double.
-inline AdamValues adam_expected(const AdamScalars& with, int ranks, std::int64_t i) {
+inline AdamValues adam_expected(const AdamScalars& with, int ranks, std::int64_t i,
+                                decltype(gradient)& of = gradient) {
   const double beta1 = with.beta1, beta2 = with.beta2;
-  const double mean = static_cast<double>(total(ranks, i)) / ranks;
+  const double mean = static_cast<double>(total(ranks, i, of)) / ranks;
   AdamValues out;
   out.m = beta1 * first_moment(i) + (1 - beta1) * mean;
   out.v = beta2 * second_moment(i) + (1 - beta2) * mean * mean;

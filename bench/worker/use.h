@@ -4,22 +4,29 @@
 // it would go on owning those lines: an exchange without a transfer.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
+#include <span>
 
 namespace coconet::bench {
 
-// One element in each line of a cache.
-inline void use(const float* outputs, float* inputs, std::int64_t count) {
-  constexpr std::int64_t kLine = 64 / sizeof(float);
-  float sum = 0;
-  for (std::int64_t i = 0; i < count; i += kLine) sum += outputs[i];
+// One byte in each line of a cache.
+inline void use(std::span<const std::byte> outputs, std::span<std::byte> inputs) {
+  constexpr std::size_t kLine = 64;
+  std::byte sum{};
+  for (std::size_t i = 0; i < outputs.size(); i += kLine) sum ^= outputs[i];
   __asm__ volatile("" : : "m"(sum) : "memory");
-  for (std::int64_t i = 0; i < count; i += kLine) {
-    const float value = inputs[i];
+  for (std::size_t i = 0; i < inputs.size(); i += kLine) {
+    const std::byte value = inputs[i];
     __asm__ volatile("" ::: "memory");
     inputs[i] = value;
   }
   __asm__ volatile("" ::: "memory");
+}
+
+template <class Out, class In>
+void use(const Out* outputs, std::size_t output_count, In* inputs, std::size_t input_count) {
+  use(std::as_bytes(std::span(outputs, output_count)),
+      std::as_writable_bytes(std::span(inputs, input_count)));
 }
 
 }  // namespace coconet::bench
