@@ -20,7 +20,7 @@ struct Wanted {
   bool full = false, smoke = false;
   std::vector<int> powers;
   int rounds = 0;
-  bool no_peers = false;
+  bool no_peers = false, stale = false;
   std::vector<std::string> open_mpi_options;
   std::string json = "build/bench.json";
 };
@@ -31,6 +31,7 @@ Wanted read_arguments(int argc, char** argv) {
   app.add_flag("--full", out.full, "every power of two, more repeats");
   app.add_flag("--smoke", out.smoke, "tiny sizes, no peers: does it work at all");
   app.add_flag("--no-peers", out.no_peers, "ours alone");
+  app.add_flag("--stale", out.stale, "inputs stay as they are between iterations");
   app.add_option("--openmpi", out.open_mpi_options,
                  "options of mpirun, one word: one more tuned setting; repeatable");
   app.add_option("--powers", out.powers, "sizes 2^K alone, as 10,14")->delimiter(',');
@@ -107,7 +108,11 @@ class Others {
 };
 
 int run(const Wanted& wanted, const std::string& folder) {
-  Setup setup{folder, cores(), {}, effort_of(wanted)};
+  Setup setup{.folder = folder,
+              .cores = cores(),
+              .peers = {},
+              .fresh = !wanted.stale,
+              .effort = effort_of(wanted)};
   std::printf("ranks %d on cores", kRanks);
   for (const int core : setup.cores) std::printf(" %d", core);
   std::printf("; buffers of ours registered\n");

@@ -62,6 +62,7 @@ class OneSize {
   void add(Program program) {
     program.ranks = kRanks;
     program.cores = setup_.cores;
+    program.words["fresh"] = setup_.fresh ? "yes" : "no";
     participants_.emplace_back(std::move(program));
   }
 
@@ -121,6 +122,7 @@ class OneSize {
     row.dtype = work.dtype;
     row.ranks = kRanks;
     row.elements = elements_;
+    row.fresh = setup_.fresh;
     row.placement = placement;
     for (const Cell& cell : cells_) {
       const double time = median(cell, placement);

@@ -15,6 +15,7 @@ struct Setup {
   std::string folder;  // of the participants' programs
   std::vector<int> cores;
   std::vector<Peer> peers;
+  bool fresh = true;  // buffers are used between iterations (worker/use.h)
   Effort effort;
 };
 

@@ -81,6 +81,7 @@ void write_json(const std::string& path, const std::vector<Row>& rows) {
                     {"dtype", row.dtype},
                     {"elements", row.elements},
                     {"registered", row.registered},
+                    {"fresh", row.fresh},
                     {"placement", row.placement},
                     {"round_trip_ns", row.round_trip},
                     {"us", row.us},

@@ -20,6 +20,7 @@ struct Row {
   std::string dtype = "f32";
   std::int64_t elements = 0;
   bool registered = true;  // buffers stand in the symmetric heap
+  bool fresh = true;       // Setup::fresh
   std::string placement;
   double round_trip = 0;  // of a flag, nanoseconds
   double us = 0;

@@ -38,14 +38,15 @@ void pin(const Arguments& arguments, int rank) {
 
 namespace {
 
-void time_batch(const Command& command, Gate& gate, int socket, Operations& operations) {
+void time_batch(const Command& command, bool fresh, Gate& gate, int socket,
+                Operations& operations) {
   const std::function<void()> iteration = operations.operation(command.operation);
   std::vector<double> times(static_cast<std::size_t>(command.iterations));
   Reply reply;
   reply.times = command.iterations;
   const std::string name = command.operation;
   const auto iterate = [&] {
-    operations.use_buffers(name);
+    if (fresh) operations.use_buffers(name);
     const std::int64_t start = gate.begin();
     iteration();
     return static_cast<double>(now() - start) * 1e-3;
@@ -69,12 +70,13 @@ void serve(const Arguments& arguments, int rank, Operations& operations) {
   const int socket = connect_to(arguments.text("socket"));
   const int ranks = static_cast<int>(arguments.number("ranks", 2));
   Gate gate(map_page(arguments.text("page")), rank, ranks, [socket] { return connected(socket); });
+  const bool fresh = arguments.text("fresh") != "no";
   const Hello hello{rank};
   if (!send_all(socket, &hello, sizeof hello)) throw std::runtime_error("the harness is gone");
   Command command;
   while (receive_all(socket, &command, sizeof command) && command.kind != Command::quit) {
     if (command.kind == Command::time) {
-      time_batch(command, gate, socket, operations);
+      time_batch(command, fresh, gate, socket, operations);
     } else {
       gate.meet();
       Reply reply;
