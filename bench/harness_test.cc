@@ -8,9 +8,11 @@
 
 #include "bench/harness/floor.h"
 #include "bench/harness/measure.h"
+#include "bench/harness/peers.h"
 #include "bench/harness/placement.h"
 #include "bench/harness/report.h"
 #include "bench/worker/serve.h"
+#include "coconet/base/error.h"
 
 namespace coconet::bench {
 namespace {
@@ -155,6 +157,28 @@ TEST(Harness, TheFloorIsTheLongestOfWhatMustBe) {
   EXPECT_EQ(adam_traffic(n, 2, 2).reads, 16 * n);
   EXPECT_EQ(adam_traffic(n, 2, 2).exchanged, 2 * n);
   EXPECT_EQ(adam_traffic(n, 2, 4).writes, 16 * n);
+}
+
+TEST(Harness, AnotherBuildIsAFolderOfOneKindOrTheOther) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("bench-" + std::to_string(getpid()));
+  const std::string path = folder.string();
+  for (const std::string& wrong : {"x=" + path, path, "=" + path}) {
+    try {
+      other_of(wrong, "/here");
+      FAIL();
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.message(), HasSubstr("--also " + wrong + ": needed is NAME=PATH"));
+    }
+  }
+  std::filesystem::create_directories(folder / "coconet" / "kernel");
+  const Other headers = other_of("x=" + path, "/here");
+  EXPECT_EQ(headers.program, "/here/coconet");
+  EXPECT_THAT(headers.variables, testing::ElementsAre("COCONET_INCLUDE=" + path));
+  std::filesystem::remove_all(folder / "coconet");
+  std::filesystem::create_symlink("/bin/true", folder / "coconet");
+  EXPECT_EQ(other_of("x=" + path, "/here").program, path + "/coconet");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Harness, RatiosAreToTheFastest) {

@@ -20,6 +20,8 @@ struct Wanted {
   bool full = false, smoke = false;
   std::vector<int> powers;
   int rounds = 0;
+  std::vector<std::string> also;
+  std::string only;
   bool no_peers = false, stale = false;
   std::vector<std::string> open_mpi_options;
   std::string json = "build/bench.json";
@@ -31,6 +33,12 @@ Wanted read_arguments(int argc, char** argv) {
   app.add_flag("--full", out.full, "every power of two, more repeats");
   app.add_flag("--smoke", out.smoke, "tiny sizes, no peers: does it work at all");
   app.add_flag("--no-peers", out.no_peers, "ours alone");
+  app.add_option(
+      "--also", out.also,
+      "NAME=PATH: ours of another build too, PATH its <build>/bench; or compiled with the "
+      "kernel headers in PATH/coconet/kernel; repeatable");
+  app.add_option("--only", out.only, "one workload: all_reduce or adam")
+      ->check(CLI::IsMember({"all_reduce", "adam"}));
   app.add_flag("--stale", out.stale, "inputs stay as they are between iterations");
   app.add_option("--openmpi", out.open_mpi_options,
                  "options of mpirun, one word: one more tuned setting; repeatable");
@@ -111,8 +119,10 @@ int run(const Wanted& wanted, const std::string& folder) {
   Setup setup{.folder = folder,
               .cores = cores(),
               .peers = {},
+              .only = wanted.only,
               .fresh = !wanted.stale,
               .effort = effort_of(wanted)};
+  for (const std::string& text : wanted.also) setup.others.push_back(other_of(text, folder));
   std::printf("ranks %d on cores", kRanks);
   for (const int core : setup.cores) std::printf(" %d", core);
   std::printf("; buffers of ours registered\n");

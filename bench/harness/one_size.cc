@@ -23,11 +23,15 @@ struct Work {
 class OneSize {
  public:
   OneSize(const Setup& setup, std::int64_t elements) : setup_(setup), elements_(elements) {
-    add_floor("all_reduce", all_reduce_footprint(elements));
-    add_floor("adam", adam_footprint(elements, kRanks));
-    add_ours({"all_reduce", "f32"}, kExact);
-    add_ours({"adam", "f32"}, kAdamBound);
-    add_ours({"adam", "f16"}, kAdamBound);
+    if (wanted("all_reduce")) add_floor("all_reduce", all_reduce_footprint(elements));
+    if (wanted("adam")) add_floor("adam", adam_footprint(elements, kRanks));
+    std::vector<Other> ours = {{kOurs, setup.folder + "/coconet"}};
+    ours.insert(ours.end(), setup.others.begin(), setup.others.end());
+    for (const Other& each : ours) {
+      add_ours({"all_reduce", "f32"}, each, kExact);
+      add_ours({"adam", "f32"}, each, kAdamBound);
+      add_ours({"adam", "f16"}, each, kAdamBound);
+    }
     for (const Peer& peer : setup.peers) add_peer(peer);
   }
 
@@ -57,6 +61,10 @@ class OneSize {
  private:
   std::int64_t exchanged() const {
     return std::max(exchange_footprint(elements_, kRanks), kLeastFootprint);
+  }
+
+  bool wanted(const std::string& workload) const {
+    return setup_.only.empty() || setup_.only == workload;
   }
 
   void add(Program program) {
@@ -92,13 +100,15 @@ class OneSize {
     add_cell({"floor of " + workload, ""}, "memory", "empty", kExact);
   }
 
-  void add_ours(const Work& work, double bound) {
-    add({.name = kOurs,
-         .command = {setup_.folder + "/coconet"},
+  void add_ours(const Work& work, const Other& of, double bound) {
+    if (!wanted(work.workload)) return;
+    add({.name = of.name,
+         .command = {of.program},
          .words = {{"program", work.workload},
                    {"dtype", work.dtype},
-                   {"elements", std::to_string(elements_)}}});
-    add_cell(work, kOurs, "call", bound);
+                   {"elements", std::to_string(elements_)}},
+         .variables = of.variables});
+    add_cell(work, of.name, "call", bound);
   }
 
   void add_peer(const Peer& peer) {
@@ -106,6 +116,7 @@ class OneSize {
     program.words["elements"] = std::to_string(elements_);
     add(std::move(program));
     add_cell({"all_reduce", "f32"}, peer.name, "all_reduce", kExact);
+    if (!wanted("adam")) return;
     add_cell({"adam", "f32"}, peer.name, "adam_all_reduce", kAdamBound);
     add_cell({"adam", "f32"}, peer.name, "adam_reduce_scatter", kAdamBound);
     add_cell({"adam", "f16"}, peer.name, "adam16_all_reduce", kAdamBound);
@@ -134,10 +145,12 @@ class OneSize {
       } else if (here && ours) {
         row.us = time;
         row.round_trip = median_of(cell.round_trips, placement, 1);
+      } else if (here && cell.operation == "call") {
+        row.others[cell.name] = time;
       } else if (here) {
         PeerTime& best = row.peers[cell.name];
         if (best.microseconds == 0 || time < best.microseconds) best = {time, is_tuned(cell.name)};
-      } else if (cell.workload == "all_reduce" && !ours) {
+      } else if (cell.workload == "all_reduce" && cell.operation != "call") {
         row.bound_us = row.bound_us == 0 ? time : std::min(row.bound_us, time);
       }
     }

@@ -15,7 +15,9 @@ struct Setup {
   std::string folder;  // of the participants' programs
   std::vector<int> cores;
   std::vector<Peer> peers;
-  bool fresh = true;  // buffers are used between iterations (worker/use.h)
+  std::vector<Other> others = {};
+  std::string only = {};  // this workload; "": all
+  bool fresh = true;      // buffers are used between iterations (worker/use.h)
   Effort effort;
 };
 

@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <sstream>
+
+#include "coconet/base/error.h"
 
 namespace coconet::bench {
 
@@ -59,6 +62,22 @@ void add_mpich(PeerList& out, const std::string& worker) {
 }
 
 }  // namespace
+
+Other other_of(const std::string& text, const std::string& folder) {
+  const std::size_t equals = text.find('=');
+  const std::string path = equals == std::string::npos ? "" : text.substr(equals + 1);
+  if (equals != 0 && access((path + "/coconet").c_str(), X_OK) == 0) {
+    const std::string name = text.substr(0, equals);
+    if (std::filesystem::is_directory(path + "/coconet/kernel")) {
+      return {name, folder + "/coconet", {"COCONET_INCLUDE=" + path}};
+    }
+    if (!std::filesystem::is_directory(path + "/coconet")) return {name, path + "/coconet"};
+  }
+  throw UserError(ErrorKind::usage,
+                  "--also " + text +
+                      ": needed is NAME=PATH, where PATH is the folder <build>/bench of another "
+                      "build, or one that holds coconet/kernel");
+}
 
 PeerList find_peers(const std::string& folder, const std::vector<std::string>& open_mpi_options) {
   PeerList out;

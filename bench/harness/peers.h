@@ -15,6 +15,18 @@ struct Peer {
   Program program;
 };
 
+// Another build of ours, or the same with other kernel headers: what a change is compared with, in
+// one run.
+struct Other {
+  std::string name;
+  std::string program;                      // its coconet_worker
+  std::vector<std::string> variables = {};  // of its environment
+};
+
+// From "NAME=PATH"; PATH is the folder <build>/bench of another build, or one that holds
+// coconet/kernel. UserError(usage) that says so if it is neither. `folder` as below.
+Other other_of(const std::string& text, const std::string& folder);
+
 struct PeerList {
   std::vector<Peer> there;
   std::vector<std::string> absent;  // "NAME: why"

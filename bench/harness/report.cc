@@ -53,6 +53,10 @@ void print_row(const Row& row) {
               text("%.0f%%", 100 * row.floor_us / row.us).c_str(), peer(tuned).c_str(),
               text("%.2fx", row.ratio(tuned)).c_str(), peer(plain).c_str(),
               text("%.2fx", row.ratio(plain)).c_str(), time_text(row.bound_us).c_str());
+  for (const auto& [name, microseconds] : row.others) {
+    std::printf("%34s %s: ours takes %.2f of it\n", time_text(microseconds).c_str(), name.c_str(),
+                row.us / microseconds);
+  }
 }
 
 }  // namespace
@@ -93,6 +97,7 @@ void write_json(const std::string& path, const std::vector<Row>& rows) {
                     {"ratio_to_best_default", number(row.ratio(plain))},
                     {"all_reduce_alone_us", number(row.bound_us)},
                     {"fraction_of_floor", number(row.floor_us / row.us)},
+                    {"others", row.others},
                     {"rates_gb_s", row.rates}});
   }
   const std::string out = list.dump(2) + "\n";

@@ -26,6 +26,7 @@ struct Row {
   double us = 0;
   double floor_us = 0;
   double bound_us = 0;  // the best peer's all_reduce alone, of a workload that holds one; else 0
+  std::map<std::string, double> others;   // ours of other builds
   std::map<std::string, double> rates;    // GB/s of the floor's operations
   std::map<std::string, PeerTime> peers;  // a peer's better form
 
