@@ -63,7 +63,8 @@ class AllReduce : public Program {
     for (float& element : output_) element = -1;
     operation(name)();
     double out = 0;
-    for (std::int64_t i = 0; i < elements_; ++i) out = worse(out, output_[i], total(ranks_, i));
+    for (std::int64_t i = 0; i < elements_; i += compared_step(elements_))
+      out = worse(out, output_[i], total(ranks_, i));
     return out;
   }
 };
@@ -88,10 +89,10 @@ class Adam : public Program {
     }
     operation(name)();
     double out = 0;
-    for (std::int64_t i = 0; i < elements_; ++i) {
+    for (std::int64_t i = 0; i < elements_; i += compared_step(elements_)) {
       out = worse(out, output_[i], adam_expected({}, ranks_, i, of_).p);
     }
-    for (std::size_t i = 0; i < m.size(); ++i) {
+    for (std::size_t i = 0; i < m.size(); i += compared_step(elements_)) {
       const auto want = adam_expected({}, ranks_, first + static_cast<std::int64_t>(i), of_);
       out = worse(worse(out, m[i], want.m), v[i], want.v);
     }

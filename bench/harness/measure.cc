@@ -20,7 +20,9 @@ class RoundRobin {
 
   void run() {
     for (int start = 0; start < effort_.starts; ++start) {
-      for (Cell& cell : cells_) perform(cell, [&] { begin(cell, start == 0); });
+      for (Cell& cell : cells_) {
+        if (start == 0) perform(cell, [&] { begin(cell); });
+      }
       for (int round = 0; round < effort_.rounds; ++round) {
         // Whoever comes first or after whom changes from round to round.
         const std::size_t count = cells_.size();
@@ -50,7 +52,7 @@ class RoundRobin {
   }
 
   // Its result is right; how many iterations make a batch.
-  void begin(Cell& cell, bool calibrate) {
+  void begin(Cell& cell) {
     Participant& participant = participants_[cell.participant];
     const double difference = participant.check(cell.operation);
     if (!(difference <= cell.bound)) {
@@ -60,7 +62,6 @@ class RoundRobin {
                     cell.bound);
       throw WrongResult(text);
     }
-    if (!calibrate) return;
     const double one = participant.time(cell.operation, 1, 3).turnaround;
     cell.iterations = std::clamp<std::int64_t>(
         static_cast<std::int64_t>(effort_.batch_microseconds / one), 1, kMostIterations);

@@ -40,6 +40,11 @@ struct AdamScalars {
   int step = 10;
 };
 
+// Which elements are compared: of many every 7th, which meets every place in vectors and blocks.
+inline std::int64_t compared_step(std::int64_t elements) {
+  return elements > std::int64_t{1} << 20 ? 7 : 1;
+}
+
 struct AdamValues {
   double p = 0, m = 0, v = 0;
 };
@@ -52,8 +57,13 @@ inline AdamValues adam_expected(const AdamScalars& with, int ranks, std::int64_t
   AdamValues out;
   out.m = beta1 * first_moment(i) + (1 - beta1) * mean;
   out.v = beta2 * second_moment(i) + (1 - beta2) * mean * mean;
-  const double mh = out.m / (1 - std::pow(beta1, with.step));
-  const double vh = out.v / (1 - std::pow(beta2, with.step));
+  double rest1 = 1, rest2 = 1;
+  for (int step = 0; step < with.step; ++step) {
+    rest1 *= beta1;
+    rest2 *= beta2;
+  }
+  const double mh = out.m / (1 - rest1);
+  const double vh = out.v / (1 - rest2);
   out.p = parameter(i) - with.lr * mh / (std::sqrt(vh) + with.eps);
   return out;
 }
