@@ -102,6 +102,20 @@ TEST(Harness, APeerThatDiesIsLeftOutAndOursIsNot) {
   }
 }
 
+TEST(Harness, WhatDoesNotStayIsStartedForEachBatch) {
+  Effort effort = kLittle;
+  effort.stay = false;
+  std::vector<Participant> participants;
+  participants.push_back(known());
+  std::vector<Cell> cells = {cell("ours", 0, "quick"), cell("ours", 0, "quick")};
+  measure(participants, cells, effort, "ours");
+  for (const Cell& each : cells) {
+    std::size_t batches = static_cast<std::size_t>(each.thrown_away);
+    for (const auto& [placement, medians] : each.medians) batches += medians.size();
+    EXPECT_EQ(batches, 4u);
+  }
+}
+
 TEST(Harness, AProgramThatIsNotThereIsNamedWithTheReason) {
   Participant participant({.name = "nobody", .command = {"/no/such/program"}});
   try {

@@ -144,6 +144,10 @@ int run(const Wanted& wanted, const std::string& folder) {
     const auto available = runtime::available_memory();
     here.effort.stay =
         !available || memory_needed(setup, elements) < 0.8 * static_cast<double>(*available);
+    if (!here.effort.stay) {  // each batch is a start
+      here.effort.starts = 1;
+      here.effort.rounds = std::min(here.effort.rounds, 4);
+    }
     const SizeResult result = measure_size(here, elements);
     if (result.rows.empty()) std::fprintf(stderr, "bench: nothing kept at 2^%d\n", power);
     rows.insert(rows.end(), result.rows.begin(), result.rows.end());
