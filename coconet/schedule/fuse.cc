@@ -84,7 +84,7 @@ class Members {
     const auto type = space_of_fused(graph_, set_);
     if (!type && scatter_.valid()) return std::nullopt;
     if (!type) return Refusal{"all of it is scalar; there is nothing to fuse", {}};
-    Space space(graph_, *type);
+    Space space(graph_, *type, set_);
     const NodeSet prologue = prologue_nodes();
     for (NodeId id : list_of(set_)) {
       auto refusal = prologue[id.index] ? refuse_prologue(id, space) : refuse_member(id, space);

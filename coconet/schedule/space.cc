@@ -7,6 +7,16 @@
 
 namespace coconet {
 
+Space::Space(const Graph& graph, const TensorType& type, const NodeSet& members)
+    : Space(graph, type) {
+  for (NodeId id : list_of(members)) {
+    const Node& node = graph.node(id);
+    if (!node.type.is_scalar_list() || is_view(node.op)) continue;
+    of_members_ = node.type.layout;
+    return;
+  }
+}
+
 std::string Space::text() const {
   const std::string layout = type_.layout.text(graph_.mesh());
   return text_of(type_.shape) + (layout.empty() ? "" : " " + layout);
@@ -41,8 +51,10 @@ bool Space::is_broadcast(const TensorType& type) const {
 }
 
 bool Space::is_of_members(const TensorType& type) const {
-  return type.is_scalar_list() && type_.is_list() &&
-         list_index(type.shape[0]) == list_index(type_.shape[0]);
+  if (!type.is_scalar_list() || !type_.is_list()) return false;
+  if (list_index(type.shape[0]) != list_index(type_.shape[0])) return false;
+  if (type_.is_scalar_list()) return type.layout == type_.layout;
+  return !of_members_ || type.layout == *of_members_;
 }
 
 bool is_gather_of_blocks(const Graph& graph, NodeId id) {

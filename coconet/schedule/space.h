@@ -13,12 +13,15 @@ namespace coconet {
 class Space {
  public:
   Space(const Graph& graph, const TensorType& type) : graph_(graph), type_(type) {}
+  // Of a fused group.
+  Space(const Graph& graph, const TensorType& type, const NodeSet& members);
 
   const TensorType& type() const { return type_; }
   std::string text() const;  // "[B,S,H] sliced(0..1)"
 
   bool is_same(const TensorType& type) const;
-  // A list of scalars, one for each member of the list that the space is.
+  // A list of scalars, one for each member of the list that the space is, placed as the space is if
+  // that is one too, else as the group's first: the members have one kernel.
   bool is_of_members(const TensorType& type) const;
   // A dropout of another shape than the space: its mask goes by the elements of its own value.
   bool masks_otherwise(const Node& node) const;
@@ -29,6 +32,7 @@ class Space {
  private:
   const Graph& graph_;
   TensorType type_;
+  std::optional<Layout> of_members_;  // of the group's first list of scalars
 };
 
 // An all_gather of block sums, which is inside a phase's computation.

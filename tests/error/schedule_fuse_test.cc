@@ -53,6 +53,17 @@ TEST(FuseRefuses, AScalarOfEveryRankWithWhatOneRankHolds) {
                       {"`t` runs over"});
 }
 
+// The members of a list have one kernel.
+TEST(FuseRefuses, ListsOfScalarsThatArePlacedOtherwise) {
+  const std::string lists = "mesh world(tp) dim N_i program p(x: f32[N_i] list) { n = norm(x) ";
+  expect_step_refused(lists + "a = relu(n) b = as_partial(a, +) return b}", "fuse(a, b)",
+                      {"`b` runs over", "two iteration spaces"});
+  expect_step_refused(lists + "r = root(n, 0) a = n * 2 b = r * 3 return a, b}", "fuse(r, a, b)",
+                      {"the output `a` reads `a` outside the group"});
+  expect_step_refused(lists + "a = n * 2 y = x * a b = as_partial(a, +) return y, b}",
+                      "fuse(a, y, b)", {"`b` runs over"});
+}
+
 // Its mask would go by the elements of the group.
 TEST(FuseRefuses, ADropoutOfAnotherShape) {
   expect_step_refused(pointwise("d = dropout(sum(x, [2]), 0.5) y2 = y + d return y2"),
