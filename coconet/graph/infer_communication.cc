@@ -248,12 +248,21 @@ TensorType all_to_all(const Call& call, const AllToAll& op) {
     std::string legal = "shard(x, " + op.to.text() + ")";
     if (const Sliced* sliced = std::get_if<Sliced>(&found)) {
       legal = "all_to_all(x, " + sliced->slice.text() + ", " + op.to.text() + ")";
+      if (sliced->slice == op.to) legal = "use it as it is";
     }
     if (std::holds_alternative<Rooted>(found)) legal = "shard(broadcast(x), " + op.to.text() + ")";
     if (std::holds_alternative<Local>(found)) legal = "stack(x) first, which is sliced(0)";
     if (const Partial* partial = std::get_if<Partial>(&found)) {
       legal =
           "reduce_scatter(x, " + std::string(name_of(partial->fold)) + ", " + op.to.text() + ")";
+    }
+    for (int fitting : op.axes) {
+      if (call.at(0, fitting) != Placement(Sliced{op.from})) continue;
+      legal =
+          "all_to_all(x, " + op.from.text() + ", " + op.to.text() + ")@" + call.mesh.axes[fitting];
+      if (std::holds_alternative<Replicated>(found)) {
+        legal += ", or shard(x, " + op.from.text() + ")@" + call.mesh.axes[axis] + " first";
+      }
     }
     refuse(call,
            call.on(axis) + " the operand is " + text_of(found) + ", needed sliced" + op.from.text(),

@@ -85,7 +85,8 @@ void check_lists(const Call& call) {
     if (!maps_over_lists(call.op)) {
       refuse(call, std::string(name_of(call.op)) + " takes no lists; found " + type.text(call.mesh),
              "pointwise operations, dropout, update, norm and tensor-wide reductions of each "
-             "member, across, and collectives; declare the tensors one by one for others");
+             "member, across, all_reduce, reduce_scatter, all_gather, reduce, broadcast and shift; "
+             "declare the tensors one by one for others");
     }
     if (folds_members(call.op) && type.is_scalar_list()) {
       refuse(call, "the members of " + type.text(call.mesh) + " are scalars, each its own fold",

@@ -174,7 +174,12 @@ TEST(AllToAllRefusal, NeedsItsSlice) {
   const AllToAll exchange{Slice::dim(0), Slice::dim(1), kAxis};
   refused(exchange, {n(sliced(1))},
           {"all_to_all(f32[N,H] sliced(1))", "is sliced(1), needed sliced(0)",
-           "legal: all_to_all(x, (1), (1))"});
+           "legal: use it as it is"});
+  refused(AllToAll{Slice::dim(0), Slice::all(), kAxis}, {n(sliced(1))},
+          {"legal: all_to_all(x, (1), (*))"});
+  refused(AllToAll{Slice::dim(0), Slice::dim(1), {dp, tp}}, {on({{dp, sliced(0)}})},
+          {"on axis tp the operand is replicated",
+           "legal: all_to_all(x, (0), (1))@dp, or shard(x, (0))@tp first"});
   refused(exchange, {n(replicated())}, {"is replicated", "shard(x, (1))"});
   refused(exchange, {n(partial())}, {"is partial(+)", "reduce_scatter(x, +, (1))"});
   refused(exchange, {n(local())}, {"is local", "stack(x) first"});
