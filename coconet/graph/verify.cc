@@ -30,8 +30,14 @@ void verify_update_order(const Graph& graph) {
   for (int i = 0; i < graph.size(); ++i) {
     const Node& node = graph.node({i});
     if (!std::holds_alternative<Update>(node.op)) continue;
-    check(readers[node.inputs[0].index].back().index <= i,
-          "an update stands after every reader of the old value");
+    const NodeId last = readers[node.inputs[0].index].back();
+    if (last.index <= i) continue;
+    throw UserError(ErrorKind::type,
+                    graph.label({i}) + " overwrites " + graph.label(node.inputs[0]) +
+                        ", whose old value " + graph.label(last) +
+                        " reads later in the same expression; give what reads it a name (t = ..., "
+                        "then t), so that it is computed before",
+                    node.where);
   }
 }
 

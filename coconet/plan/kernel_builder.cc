@@ -83,7 +83,10 @@ ValueId KernelBuilder::value(NodeId id) {
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   const Node& node = graph_.node(base);
   const bool by_member = node.type.is_scalar_list() && over_list() && !is_literal(node.op);
-  if (by_member && std::holds_alternative<Update>(node.op)) return value(node.inputs[1]);
+  // The storage of an update in the group may be written later.
+  if (std::holds_alternative<Update>(node.op) && (by_member || phases_.has(base))) {
+    return value(node.inputs[1]);
+  }
   const bool here = phases_.has(base) && phases_.of(base) <= phase_ && !by_member;
   // What an earlier phase computed is loaded if it was stored; scalars are computed again.
   const bool stored = here && phases_.of(base) < phase_ && level_of(node.type) != Level::call &&

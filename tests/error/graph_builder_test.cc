@@ -69,6 +69,15 @@ TEST(UpdateRefusal, OfAReaderOfTheOldValueThatDependsOnIt) {
                  {"late reads the old value of m but depends on its update m2", "read m2"});
 }
 
+TEST(UpdateRefusal, OfAReaderOfTheOldValueLaterInItsExpression) {
+  Fixture f;
+  const NodeId m = f.state("m", f.type(f32, {"N"}));
+  const NodeId updated = f.add(Update{}, {m, f.apply(PointwiseFn::neg, {m})});
+  const NodeId out = f.apply(PointwiseFn::add, {updated, f.apply(PointwiseFn::exp, {m})}, "out");
+  expect_refused([&] { f.finish({out}); }, {"'update' in out overwrites m",
+                                            "'exp' in out reads later", "give what reads it"});
+}
+
 TEST(ExpandRefusal, OfBlocksWithinOtherSlices) {
   Fixture f({"dp", "tp"});
   const NodeId x = f.input("x", f.type(f32, {"B", "H"}, {{1, sliced(1)}, {0, sliced_flat()}}));

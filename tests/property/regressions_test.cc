@@ -283,6 +283,24 @@ program p(x: f32[N,M] sliced(*)@[dp,tp]) {
   }
 }
 
+// The storage of an update is written after its group where the old value is still returned.
+TEST(Regression, AnUpdatedListIsReadInTheNextPhase) {
+  const char* const program = R"(
+mesh world(tp)
+dim N_i
+program p(g: f32[N_i] list local, s: f32[] list local, x: f32[] list local) {
+  a = s * 2
+  u = update(x, a)
+  all = across(u, prod)
+  out = u - all
+  y = g / s
+  return x, out, y
+})";
+  Sizes sizes;
+  sizes.lists["N_i"] = {3, 1030};
+  for (int ranks : {1, 2}) expect_sound(program, "fuse(a, u, all, out, y)", sizes, {ranks});
+}
+
 TEST(Regression, UnnamedUpdatesGiveNamesThatParse) {
   const char* const program = R"(
 mesh world(dp)
