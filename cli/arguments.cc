@@ -50,7 +50,8 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
   app.add_option("--ranks", arguments.ranks, "how many ranks, on a mesh of one axis")
       ->check(integer_needed);
   list("--mesh", arguments.mesh, "the size of each axis, as pp=2,tp=2");
-  list("--dim", arguments.dims, "sizes of dims, as B=8,S=128; of a list's, N_i=5,1027");
+  app.add_option("--dim", arguments.dims, "sizes of dims, as B=8,S=128; of a list's, N_i=5,1027")
+      ->allow_extra_args(false);
   list("--scalar", arguments.scalars, "values of scalars, as lr=1e-3");
   app.add_option("--in", arguments.inputs,
                  "FILE.safetensors: every input of a name in it; or x=FILE.npy, "

@@ -26,10 +26,11 @@ std::string without_brace(std::string message, const std::string& text) {
   return message;
 }
 
+// A line of its own ends the steps, for a comment may end them.
 // Places of errors would be those of a text that the user never saw.
 std::vector<Step> steps_of(const std::string& text, const Graph& graph) {
   try {
-    return parse_schedule("schedule step for " + graph.header().program + " { " + text + " }")
+    return parse_schedule("schedule step for " + graph.header().program + " { " + text + "\n}")
         .steps;
   } catch (const UserErrors& errors) {
     throw UserError(ErrorKind::usage, "--step `" + text + "`: " +

@@ -51,21 +51,31 @@ TensorData read_named(const std::string& name, const std::string& file, const In
   return read_tensor(spec, name);
 }
 
-// "N_i=5,1027,B=8" as typed is N_i=5 and 1027 and B=8: numbers alone belong to the dim before.
-std::vector<std::string> joined_sizes(const std::vector<std::string>& parts) {
+bool is_number(const std::string& text) {
+  return text.find_first_not_of("+-0123456789") == std::string::npos;
+}
+
+// "N_i=5,1027,B=8" is N_i=5,1027 and B=8: numbers alone belong to the dim before, of one --dim.
+std::vector<std::string> dims_typed(const std::vector<std::string>& options) {
   std::vector<std::string> out;
-  for (const std::string& part : parts) {
-    if (out.empty() || part.find('=') != std::string::npos) {
-      out.push_back(part);
-    } else {
-      out.back() += "," + part;
+  for (const std::string& option : options) {
+    const std::size_t first = out.size();
+    for (std::size_t begin = 0; begin <= option.size();) {
+      const std::size_t comma = std::min(option.find(',', begin), option.size());
+      const std::string part = option.substr(begin, comma - begin);
+      if (out.size() > first && is_number(part)) {
+        out.back() += "," + part;
+      } else {
+        out.push_back(part);
+      }
+      begin = comma + 1;
     }
   }
   return out;
 }
 
 std::vector<std::pair<std::string, std::string>> sizes_typed(const RunArguments& arguments) {
-  return pairs_of(joined_sizes(arguments.dims), "--dim", true);
+  return pairs_of(dims_typed(arguments.dims), "--dim", true);
 }
 
 // --dim gives lists over the index of `list` no members.

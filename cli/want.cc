@@ -12,6 +12,9 @@ namespace {
 
 void read_bound(const std::string& text, Want& want) {
   const std::size_t comma = text.find(',');
+  if (comma != text.rfind(',')) {
+    throw UserError(ErrorKind::usage, "--bound takes ABS or ABS,REL; found '" + text + "'");
+  }
   want.absolute = number_of(text.substr(0, comma), "--bound");
   if (comma != std::string::npos) want.relative = number_of(text.substr(comma + 1), "--bound");
   if (!(want.absolute >= 0) || !(want.relative >= 0)) {

@@ -88,6 +88,7 @@ class DimBinding {
   void learn();
   void fill_lists();
   std::int64_t needed(const DimUse& use) const;
+  [[noreturn]] void refuse_unknown(const std::string& name) const;
 
   const Graph& graph_;
   const MeshSizes& mesh_;
@@ -258,6 +259,29 @@ std::int64_t DimBinding::needed(const DimUse& use) const {
   return size;
 }
 
+// A dim of one size that nothing gave.
+void DimBinding::refuse_unknown(const std::string& name) const {
+  const std::string give = "; give --dim " + name + "=SIZE";
+  for (const auto& [numbered, one] : alike_) {
+    if (std::ranges::find(one.names(), name) == one.names().end()) continue;
+    const auto list = std::ranges::find_if(numbered.names(), [&](const std::string& dim) {
+      return sizes_.lists.contains(dim) && sizes_.lists.at(dim).empty();
+    });
+    if (list != numbered.names().end()) {
+      refuse("dim " + name + " has no size: across says that members have " + one.text() +
+             " for their " + numbered.text() + ", but the list has no members" + give);
+    }
+    const bool known_all = std::ranges::all_of(
+        numbered.names(), [&](const std::string& dim) { return known(dim, 0).has_value(); });
+    if (known_all && one.names().size() == 1) {
+      refuse("no size of " + name + " makes " + one.text() + ", which across says, the " +
+             std::to_string(needed({"", 0, numbered, 0, 0})) + " that member 0 has of " +
+             numbered.text());
+    }
+  }
+  refuse("dim " + name + " has no size" + give + " or an input file that has it");
+}
+
 Sizes DimBinding::solved() {
   learn();
   fill_lists();
@@ -269,7 +293,7 @@ Sizes DimBinding::solved() {
            from(files_, list));
   }
   for (const std::string& name : graph_.header().dims) {
-    if (!is_list_dim(name)) Dim::named(name).bind(sizes_);
+    if (!is_list_dim(name) && !sizes_.contains(name)) refuse_unknown(name);
     if (!is_list_dim(name) || sizes_.lists.contains(name)) continue;
     refuse("dim " + name + " has no sizes; give --dim " + name +
            "=SIZE,SIZE,... or an input file that has the list");

@@ -71,8 +71,9 @@ std::map<std::string, DTypeKind> bind_dtypes(const Graph& graph, const GlobalTen
                    if (found == *needed) return;
                    const std::string why =
                        parameter.empty() ? "" : " (" + parameter + ", by " + by[parameter] + ")";
+                   const std::string list = name.substr(0, name.find('.'));
                    refuse("input " + name + " has dtype " + std::string(name_of(found)) +
-                          "; needed is " + std::string(name_of(*needed)) + why + from(files, name));
+                          "; needed is " + std::string(name_of(*needed)) + why + from(files, list));
                  });
   return bound;
 }

@@ -35,6 +35,13 @@ class Evaluation {
              const MeshSizes& ranks)
       : requirement_(requirement), mesh_(mesh), sizes_(sizes), ranks_(ranks) {}
 
+  // It names no dim and no axis.
+  bool is_constant() const {
+    for (int axis = 0; axis < mesh_.size(); ++axis) {
+      if (has_axis(requirement_.condition, axis)) return false;
+    }
+    return dims_in(requirement_.condition).empty();
+  }
   bool holds() const { return value(requirement_.condition) != 0; }
 
   [[noreturn]] void fail(const std::string& why) const {
@@ -239,6 +246,19 @@ std::vector<Sizes> sizes_of_members(const SizeExpr& condition, const Sizes& size
 }
 
 }  // namespace
+
+void verify_requirements(Requirements requirements, const Mesh& mesh) {
+  const Sizes sizes;
+  const MeshSizes ranks;
+  for (const Requirement& requirement : requirements) {
+    const Evaluation evaluation(requirement, mesh, sizes, ranks);
+    if (!evaluation.is_constant() || evaluation.holds()) continue;
+    throw UserError(ErrorKind::type,
+                    "the program requires " + text_of(requirement.condition, mesh) +
+                        ", which holds for no sizes; needed: a condition on dims or size(axis)",
+                    requirement.where);
+  }
+}
 
 void check_requirements(Requirements requirements, const Mesh& mesh, const Sizes& sizes,
                         const MeshSizes& ranks) {

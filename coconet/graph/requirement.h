@@ -43,6 +43,8 @@ bool is_divided(Requirements requirements, const Dim& dim, const AxisList& axes)
 // `dim` with every name for which a requirement gives a product (`H == nh * hd`) replaced by that.
 Dim spelled_out(Requirements requirements, const Dim& dim);
 
+// UserError(type) if one is a condition on literals alone that does not hold.
+void verify_requirements(Requirements requirements, const Mesh& mesh);
 // UserError(data) unless the sizes, of each member of lists, meet every requirement: which, values.
 void check_requirements(Requirements requirements, const Mesh& mesh, const Sizes& sizes,
                         const MeshSizes& ranks);

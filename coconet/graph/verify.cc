@@ -234,6 +234,7 @@ void verify(const Graph& graph) {
   verify_groups(graph);
   verify_updates(graph);
   verify_lists(graph);
+  verify_requirements(graph.header().requirements, graph.mesh());
   verify_update_order(graph);
 }
 

@@ -142,7 +142,11 @@ double default_of(const LiteralValue& value, const DType& dtype, const Where& wh
   }
   const std::string needed = needed_by(dtype, value);
   if (needed.empty()) return number;
-  refuse("the default of a scalar of dtype " + dtype.text() + ", which takes " + needed, where);
+  const std::string bound =
+      dtype.parameter.empty() ? "" : ", here " + std::string(name_of(dtype.kind));
+  refuse("the default of a scalar of dtype " + dtype.text() + bound + ", is " + text_of(value) +
+             "; needed are " + needed,
+         where);
 }
 
 }  // namespace coconet

@@ -155,6 +155,20 @@ Value ExpressionReader::read_call(const Expr& expr) {
   return assembler_.call(*function, given, axes, where(expr.place));
 }
 
+namespace {
+
+// The error's place is the call in the program; of the functions around it the innermost is named.
+UserError in_function(const UserError& error, const syntax::Def& function) {
+  constexpr std::string_view kIn = "; in the function `";
+  if (error.message().find(kIn) != std::string::npos) return error;
+  return {error.kind(),
+          error.message() + std::string(kIn) + function.name.text + "` of line " +
+              std::to_string(function.name.place.line),
+          error.where()};
+}
+
+}  // namespace
+
 Value ExpressionReader::expand(const syntax::Def& function, const Expr& call) {
   if (call.axes) refuse(call.place, "`" + call.text + "` takes no `@` axes");
   if (call.children.size() != function.parameters.size()) {
@@ -182,6 +196,9 @@ Value ExpressionReader::expand(const syntax::Def& function, const Expr& call) {
     Value value = read(function.value);
     expansion_ = outer;
     return value;
+  } catch (const UserError& error) {
+    expansion_ = outer;
+    throw in_function(error, function);
   } catch (...) {
     expansion_ = outer;
     throw;

@@ -169,6 +169,20 @@ Rewrite with_names(const Step& step, const Rewrite& rewrite) {
   }
 }
 
+// Which values have another name now than the step says, of those that `reason` is about.
+std::string renamed_text(const Applied& applied, const Step& step, const std::string& reason) {
+  std::string out;
+  for (const StepArgument& argument : step.arguments) {
+    const std::string* name = std::get_if<std::string>(&argument);
+    const auto handle = name ? applied.handles.find(*name) : applied.handles.end();
+    if (handle == applied.handles.end() || handle->second.nodes.size() != 1) continue;
+    const std::string now = quoted(applied.graph, handle->second.nodes[0]);
+    if (now == "`" + *name + "`" || reason.find(now) == std::string::npos) continue;
+    out += "; `" + *name + "` is " + now + " now";
+  }
+  return out;
+}
+
 // Under names of its own.
 Rewrite rewrite_of(const Applied& before, const Step& step) {
   const Verb& verb = verb_of(step);
@@ -177,8 +191,8 @@ Rewrite rewrite_of(const Applied& before, const Step& step) {
   if (const Refusal* refusal = std::get_if<Refusal>(&outcome)) {
     // Without a blocking operation it is the arguments that are wrong.
     const bool arguments_wrong = !refusal->blocked_by.valid();
-    refuse(step,
-           refusal->reason + (arguments_wrong ? "; its form is " + std::string(verb.form) : ""));
+    refuse(step, refusal->reason + renamed_text(before, step, refusal->reason) +
+                     (arguments_wrong ? "; its form is " + std::string(verb.form) : ""));
   }
   Rewrite& rewrite = std::get<Rewrite>(outcome);
   check_results(step, verb, before, rewrite);

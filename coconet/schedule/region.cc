@@ -34,7 +34,7 @@ NodeId named_value(const Graph& graph, NodeId id) {
 
 std::string unnamed_reduce_advice(const Graph& graph, NodeId all_reduce) {
   if (!graph.node(named_value(graph, all_reduce)).name.ends_with("'")) {
-    return "give it one in the program, and split it";
+    return "name it in the program, as r = all_reduce(...), and split it";
   }
   return "reorder made it of a reduction, whose slices are whole rows; reorder over the slice (*), "
          "as after split(..., (*)), under which a reduction over everything needs no all_reduce";

@@ -122,7 +122,8 @@ Verdict<SplitMatch> match_split_hierarchical(const Graph& graph, NodeId id,
   const AxisList& axes = op_as<AllReduce>(graph, id)->axes;
   if (axes.size() != 2) {
     return Refusal{quoted(graph, id) + " folds over " + std::to_string(axes.size()) +
-                       " mesh axes; hierarchical needs two, the outer and the inner",
+                       (axes.size() == 1 ? " mesh axis" : " mesh axes") +
+                       "; hierarchical needs two, the outer and the inner",
                    id};
   }
   auto found = slice_of(graph, id, slice, {axes[1]});

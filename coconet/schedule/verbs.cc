@@ -82,7 +82,9 @@ void expect_count(Given arguments, std::size_t least, std::size_t most) {
   if (arguments.size() < least || arguments.size() > most) {
     const std::string range = least == most ? std::to_string(least)
                                             : std::to_string(least) + " to " + std::to_string(most);
-    wrong("found " + std::to_string(arguments.size()) + " arguments; it takes " + range);
+    const std::size_t found = arguments.size();
+    wrong("found " + std::to_string(found) + (found == 1 ? " argument" : " arguments") +
+          "; it takes " + range);
   }
 }
 
@@ -211,7 +213,7 @@ const std::vector<Verb>& verbs() {
   static const std::vector<Verb> kVerbs = {
       {"split",
        "split(all_reduce [, slice] [, rs_ag | reduce_broadcast | hierarchical])",
-       "the parts in order, as the reduce_scatter and the all_gather",
+       "the parts in order, as rs, ag; of hierarchical rs, ar, ag",
        {"rs_ag", "reduce_broadcast", "hierarchical"},
        checked<apply_split>},
       {"distribute",

@@ -44,6 +44,8 @@ TEST(ParseDeclarations, Require) {
                 {{"4:13", "`tp` is an axis; its number of ranks is size(tp)"}});
   expect_errors(require("max(N, M) == 1"), {{"4:9", "calls no function but size(axis)"}});
   expect_errors(require("N > 1.5"), {{"4:13", "takes whole numbers"}});
+  expect_errors(require("1 == 2 or 2 % 2 == 1\nprogram p(x: f32[N]) { return x }"),
+                {{"4:9", "which holds for no sizes"}});
   expect_errors(require("N == 1 == M"), {{"4:16", "comparisons do not chain"}});
 }
 
@@ -57,6 +59,8 @@ TEST(ParseDeclarations, Functions) {
   const std::string program =
       "mesh w(tp)\ndim N\nprogram p(x: f32[N]) {\n  y = f(x)\n  return y }\n";
   expect_errors("def f(x) = x + z\n" + program, {{"1:16", "`z` is not a parameter of f"}});
+  expect_errors("def h(x) = x and true\ndef f(x) = 1 + h(x)\n" + program,
+                {{"6:7", "; in the function `h` of line 1"}});
   expect_errors("def f(x, y) = x + y\n" + program, {{"5:7", "`f` takes 2 values; found 1"}});
   expect_errors("def f(x) = f(x)\n" + program, {{"1:5", "the function f calls itself; a call"}});
   expect_errors("def h(x) = x\ndef f(x) = h(x) + g(x)\ndef g(x) = h(1 + f(x))\n",
@@ -118,10 +122,12 @@ TEST(ParseDeclarations, Inputs) {
   expect_errors(inputs("N: f32[N], x: f32[N]"), {{"4:11", "the name N is taken by a dim"}});
   expect_errors(inputs("x: f32[N], scalar a: f32[N]"), {{"4:35", "a scalar has no dims"}});
   expect_errors(inputs("x: f32[N], scalar a: f32 = b"), {{"4:38", "the default of a scalar"}});
-  expect_errors(inputs("x: f32[N], scalar a: i32 = 1.5"), {{"4:38", "takes integers"}});
-  expect_errors(inputs("x: f32[N], scalar a: f16 = 1e6"), {{"4:38", "takes smaller values"}});
+  expect_errors(inputs("x: f32[N], scalar a: i32 = 1.5"),
+                {{"4:38", "i32, is 1.5; needed are integers"}});
+  expect_errors(inputs("x: f32[N], scalar a: f16 = 1e6"),
+                {{"4:38", "is 1000000.0; needed are smaller values"}});
   expect_errors(inputs("x: f32[N], scalar a: bool = 2"), {{"4:39", "a bool is true or false"}});
-  expect_errors(inputs("x: f32[N], scalar a: f32 = true"), {{"4:38", "takes numbers"}});
+  expect_errors(inputs("x: f32[N], scalar a: f32 = true"), {{"4:38", "needed are numbers"}});
 }
 
 TEST(ParseDeclarations, TwoOfAName) {

@@ -18,7 +18,8 @@ TEST(SplitRefuses, WhatIsNoAllReduce) {
   expect_step_refused(kTail, "split(layer)",
                       {"split(layer)", "`layer` is matmul, not an all_reduce", "`total`"});
   expect_step_refused(kTail, "rs, ag = split(total) split(ag)", {"it is split already"});
-  expect_step_refused(kTail, "rs, ag = split(total) split(total)", {"it is split already"});
+  expect_step_refused(kTail, "rs, ag = split(total) split(total)",
+                      {"it is split already", "`total` is `ag` now"});
   expect_step_refused(program("g: f32[N] local", "x = all_reduce(g, +) / size(tp) return x"),
                       "split(x)", {"the all_reduce inside it has no name"});
   expect_step_refused(program("g: f32[N]", "x = g + 1.0 return x"), "split(x)",

@@ -109,8 +109,9 @@ TEST(CliList, AcrossSaysTheSizeOfItsMembers) {
   const std::string run = "run " + file + " --ranks 2 --json --dim N_i=";
   EXPECT_EQ(json_at(run_tool(run + "6,6").out, "dims/N"), "3");
   EXPECT_THAT(run_tool(run + "6,4").out, HasSubstr("member 1 has 2*N_i = 8 and member 0 4*N = 12"));
-  EXPECT_THAT(run_tool(run + "5,5").out, HasSubstr("dim N has no size"));
-  EXPECT_THAT(run_tool(run).out, HasSubstr("dim N has no size"));
+  EXPECT_THAT(run_tool(run + "5,5").out,
+              HasSubstr("no size of N makes 4*N, which across says, the 10 that member 0 has of"));
+  EXPECT_THAT(run_tool(run).out, HasSubstr("but the list has no members; give --dim N=SIZE"));
   EXPECT_EQ(run_tool(run + ",N=3").exit_code, 0);
 }
 
@@ -133,6 +134,8 @@ TEST(CliList, OfNoMembers) {
   EXPECT_THAT(run_tool("run examples/sgd.coco --ranks 2 --dim N=").err,
               HasSubstr("takes one size, as N is no dim of a list; found none"));
   EXPECT_THAT(run_tool(kClip + "--ranks 2 --dim N_i=,3").err, HasSubstr("found ''"));
+  EXPECT_THAT(run_tool(kClip + "--ranks 2 --dim N_i=3 --dim 4").err,
+              HasSubstr("--dim takes NAME=VALUE; found '4'"));
 }
 
 TEST(CliList, MembersGoToAFileAndComeBack) {
@@ -148,6 +151,8 @@ TEST(CliList, MembersGoToAFileAndComeBack) {
   const std::string again = run + "--scalar lr=0 --in p=" + out + "/p2.safetensors:p2 --json ";
   const ToolResult result = run_tool(again + "--want p2.1=" + out + "/p2.safetensors");
   EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(run_tool(kClip + "--ranks 3 --dtype G=f16 --in g=" + out + "/p2.safetensors:p2").err,
+              HasSubstr("g.0 has dtype f32; needed is f16 (G, by --dtype); it is from " + out));
   EXPECT_EQ(json_at(result.out, "dims/N_i"), "[3,1025,0]");
   EXPECT_EQ(json_at(result.out, "outputs/1/name"), "p2.1");
   EXPECT_EQ(json_at(result.out, "outputs/1/want/within_bound"), "true");

@@ -98,6 +98,7 @@ TEST(CliUsage, StepsToExplain) {
   expect_error(explain + "--schedule overlapped --after -1", 2, {"--after -1", "steps 0 to 4"});
   const ToolResult result = run_tool(explain + "--step rs,ag=split(total);ar=fuse(rs,ag)");
   EXPECT_THAT(result.out, HasSubstr("ar = fuse(rs, ag): legal"));
+  EXPECT_THAT(run_tool(explain + "--step rs,ag=split(total)#a").out, HasSubstr("): legal"));
 }
 
 TEST(CliUsage, ChunksAreOfOverlappedGroups) {
@@ -126,12 +127,16 @@ TEST(CliUsage, NumbersOutOfTheirRange) {
   expect_error(file + "--ranks 2 --dim B=-1", 2, {"--dim B must not be negative; found -1"});
   expect_error(file + "--ranks 2 --dim B=1.5", 2, {"--dim B must be a whole number"});
   expect_error(file + "--ranks 2 --dim B", 2, {"--dim takes NAME=VALUE; found 'B'"});
+  expect_error(file + "--ranks 2 --dim B=3,H=6,S", 2, {"--dim takes NAME=VALUE; found 'S'"});
+  expect_error(file + "--ranks 2 --dim B=3,H=6 --dim S", 2, {"--dim takes NAME=VALUE; found 'S'"});
+  expect_error(file + "--ranks 2 --dim B=3 --dim 7", 2, {"--dim takes NAME=VALUE; found '7'"});
   expect_error("run examples/pipeline.coco --mesh pp=256,tp=256", 2, {"found 65536"});
   expect_error(kAttention + "--repeat 0", 2, {"--repeat must be from 1 to 2147483647; found 0"});
   expect_error(kAttention + "--repeat 5000000000", 2, {"--repeat must be from 1"});
   expect_error(kAttention + "--timeout 0", 2, {"--timeout"});
   expect_error(kAttention + "--timeout nan", 2, {"--timeout"});
   expect_error(kAttention + "--bound 1", 2, {"--bound belongs to a --want"});
+  expect_error(kAttention + "--want out=x.npy --bound 1,2,3", 2, {"--bound takes ABS or ABS,REL"});
 }
 
 TEST(CliUsage, Scalars) {
