@@ -25,10 +25,13 @@ namespace {
 // Hidden and long, so that no directory of the user's has such a name: it would be removed.
 constexpr std::string_view kPrefix = ".coconet-work-";
 
-// $1: the directory. What runs there may be in the middle of making a file.
+// Where a program is stopped when this process ends, its whole group gets SIGHUP. It lives as long
+// as the guard does, whose output it reads.
+constexpr const char* kLeader = "trap '' HUP INT QUIT TERM; read -r end";
+// $1: the leader, $2: the directory. What is killed may be in the middle of making a file.
 constexpr const char* kGuard =
-    "trap '' TERM; read -r end; kill -TERM 0; "
-    "rm -rf -- \"$1\" 2>/dev/null || { sleep 1; rm -rf -- \"$1\"; }";
+    "trap '' HUP INT QUIT TERM; exec 2>/dev/null; read -r end; kill -s KILL -- \"-$1\"; "
+    "rm -rf -- \"$2\" || { sleep 1; rm -rf -- \"$2\"; }";
 
 std::string unique_name() {
   std::uint64_t random = 0;
@@ -62,6 +65,7 @@ TemporaryDirectory::TemporaryDirectory(const fs::path& parent) : path_(parent / 
 }
 
 TemporaryDirectory::~TemporaryDirectory() {
+  end_programs();  // none makes a file in the middle of this
   try {
     std::error_code error;
     if (!keep_) fs::remove_all(path_, error);
@@ -91,28 +95,37 @@ void TemporaryDirectory::keep() {
 ProcessResult TemporaryDirectory::run(const std::vector<std::string>& command) const {
   ProcessOptions options;
   options.variables = {"TMPDIR=" + fs::absolute(path_).string(), "LC_ALL=C"};
-  options.group = guard_;
+  options.group = leader_;
   return run_process(command, options);
 }
 
 void TemporaryDirectory::start_guard() {
   try {
-    Pipe pipe = make_pipe();
+    Pipe ours = make_pipe(), guards = make_pipe();
     const std::string path = fs::absolute(path_).string();
-    guard_ = start_process({"sh", "-c", kGuard, "coconet-guard", path},
-                           {.input = pipe.reader.number(), .group = 0});
-    alive_ = std::move(pipe.writer);
+    leader_ = start_process({"sh", "-c", kLeader, "coconet-leader"},
+                            {.input = guards.reader.number(), .group = 0});
+    guard_ = start_process(
+        {"sh", "-c", kGuard, "coconet-guard", std::to_string(leader_), path},
+        {.input = ours.reader.number(), .output = guards.writer.number(), .group = 0});
+    alive_ = std::move(ours.writer);
   } catch (const UserError&) {
     // Without a shell a killed process leaves its directory, for a day.
   }
 }
 
+void TemporaryDirectory::end_programs() {
+  if (leader_ != 0) kill(-leader_, SIGKILL);
+}
+
 void TemporaryDirectory::stop_guard() {
-  if (guard_ == 0) return;
-  kill(-guard_, SIGKILL);
-  while (waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
+  end_programs();
+  if (guard_ != 0) kill(-guard_, SIGKILL);
+  for (pid_t* process : {&guard_, &leader_}) {
+    while (*process != 0 && waitpid(*process, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    *process = 0;
   }
-  guard_ = 0;
   alive_.close();
 }
 

@@ -13,9 +13,10 @@
 namespace coconet::runtime {
 
 // Removed when its object goes, and also when this process ends before that, however it ends: a
-// shell, the guard, waits for the end of a pipe that this process holds open; then it ends what
-// runs in the directory, which is in the guard's process group, and removes it. Where the guard is
-// killed too, remove_abandoned does that later.
+// shell, the guard, waits for the end of a pipe that this process holds open; then it kills what
+// runs in the directory and removes it. What runs there is in the process group of a second shell,
+// the leader, so that it can be killed without the guard, and even where it is stopped or ignores
+// signals. Where the guard is killed too, remove_abandoned does that later.
 class TemporaryDirectory {
  public:
   // Named <parent>/.coconet-work-<16 digits>. Throws std::filesystem::filesystem_error.
@@ -33,12 +34,14 @@ class TemporaryDirectory {
 
  private:
   void start_guard();
+  void end_programs();
   void stop_guard();
   void remove_files();
 
   std::filesystem::path path_;
   FileDescriptor alive_;    // the guard's pipe
   FileDescriptor content_;  // the directory
+  pid_t leader_ = 0;        // not waited for before the guard is: its number is not another's
   pid_t guard_ = 0;
   bool keep_ = false;
 };

@@ -61,27 +61,77 @@ TEST(TemporaryDirectory, IsKeptIfWanted) {
   EXPECT_EQ(folder.names().size(), 1u);
 }
 
-// A process that is killed while a program runs in its directory, which has started another.
-TEST(TemporaryDirectory, ProcessKilledLeavesNothing) {
-  for (const int number : {SIGKILL, SIGTERM, SIGINT}) {
-    const TemporaryFolder folder;
-    const pid_t owner = fork();
-    if (owner == 0) {
-      const TemporaryDirectory directory(folder.path(""));
-      directory.run({"sh", "-c", "sleep 300 & echo $! > \"$TMPDIR/../id\"; wait"});
-      _exit(1);
-    }
-    pid_t sleeper = 0;
-    ASSERT_TRUE(comes_true_soon([&] { return bool(std::ifstream(folder.path("id")) >> sleeper); }));
-    EXPECT_TRUE(tests::is_alive(sleeper));
-    EXPECT_EQ(folder.names().size(), 2u);
-    kill(owner, number);
-    int status = 0;
-    ASSERT_EQ(waitpid(owner, &status, 0), owner);
-    EXPECT_EQ(WTERMSIG(status), number);
-    EXPECT_TRUE(comes_true_soon([&] { return !tests::is_alive(sleeper); })) << number;
-    EXPECT_TRUE(comes_true_soon([&] { return folder.names().size() == 1; })) << number;
+// A process is killed while `command` runs in its directory, which writes its number and that of
+// what it has started to two files beside it; `before` is done to the second.
+void expect_killed_process_leaves_nothing(const std::string& command, int number,
+                                          const std::function<void(pid_t)>& before) {
+  SCOPED_TRACE(number);
+  const TemporaryFolder folder;
+  const pid_t owner = fork();
+  if (owner == 0) {
+    const TemporaryDirectory directory(folder.path(""));
+    directory.run({"sh", "-c", command});
+    _exit(1);
   }
+  pid_t driver = 0, part = 0;
+  ASSERT_TRUE(comes_true_soon([&] {
+    return std::ifstream(folder.path("driver")) >> driver &&
+           std::ifstream(folder.path("part")) >> part;
+  }));
+  EXPECT_TRUE(tests::is_alive(part));
+  EXPECT_EQ(folder.names().size(), 3u);
+  before(part);
+  kill(owner, number);
+  int status = 0;
+  ASSERT_EQ(waitpid(owner, &status, 0), owner);
+  EXPECT_EQ(WTERMSIG(status), number);
+  EXPECT_TRUE(comes_true_soon([&] { return !tests::is_alive(driver); }));
+  EXPECT_TRUE(comes_true_soon([&] { return !tests::is_alive(part); }));
+  EXPECT_TRUE(comes_true_soon([&] { return folder.names().size() == 2; }));
+  for (const pid_t process : {driver, part}) kill(process, SIGKILL);  // where an expectation failed
+}
+
+constexpr int kEnds[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP};
+const std::string kStartsAnother =
+    "sleep 300 & echo $! > \"$TMPDIR/../part\"; echo $$ > \"$TMPDIR/../driver\"; wait";
+
+TEST(TemporaryDirectory, ProcessKilledLeavesNothing) {
+  for (const int number : kEnds) {
+    expect_killed_process_leaves_nothing(kStartsAnother, number, [](pid_t) {});
+  }
+}
+
+// As a compiler's part that a user has stopped.
+TEST(TemporaryDirectory, ProcessKilledLeavesNoStoppedProgram) {
+  for (const int number : kEnds) {
+    expect_killed_process_leaves_nothing(kStartsAnother, number,
+                                         [](pid_t part) { kill(part, SIGSTOP); });
+  }
+}
+
+// It makes files in its directory to the end.
+TEST(TemporaryDirectory, ProcessKilledLeavesNoProgramThatIgnoresSignals) {
+  const std::string busy =
+      "trap '' HUP INT QUIT TERM; echo $$ > \"$TMPDIR/../part\"; echo $$ > \"$TMPDIR/../driver\"; "
+      "i=0; while :; do i=$((i+1)); : > \"$TMPDIR/$i\"; done";
+  for (const int number : kEnds) {
+    expect_killed_process_leaves_nothing(busy, number, [](pid_t) {});
+  }
+}
+
+// So that none makes a file in it while it is removed.
+TEST(TemporaryDirectory, NothingRunsOnWhenItGoes) {
+  const TemporaryFolder folder;
+  pid_t part = 0;
+  {
+    const TemporaryDirectory directory(folder.path(""));
+    directory.run({"sh", "-c", "sleep 300 >&- 2>&- & echo $! > \"$TMPDIR/../part\""});
+    ASSERT_TRUE(std::ifstream(folder.path("part")) >> part);
+    EXPECT_TRUE(tests::is_alive(part));
+    kill(part, SIGSTOP);
+  }
+  EXPECT_TRUE(comes_true_soon([&] { return !tests::is_alive(part); }));
+  EXPECT_THAT(folder.names(), testing::ElementsAre("part"));
 }
 
 TEST(TemporaryDirectory, OnlyAbandonedOnesAreRemoved) {
