@@ -62,7 +62,7 @@ int explain_file(const ExplainArguments& arguments, Context& context) {
   const Applied applied = scheduled(graph, file, arguments.file.schedule, arguments.after);
   if (!arguments.step.empty()) return explain_steps(applied, steps_of(arguments.step, graph));
   const std::vector<LegalStep> steps = legal_steps(applied);
-  for (const LegalStep& step : steps) std::puts(text_of(step).c_str());
+  for (const std::string& line : listing(steps)) std::puts(line.c_str());
   if (steps.empty()) std::puts("no step worth a try is legal here");
   for (const std::string& line : obstacles(applied, steps)) std::puts(line.c_str());
   return 0;

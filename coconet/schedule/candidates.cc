@@ -32,8 +32,8 @@ class Candidates {
     for (NodeId id : named_) add_reorders(id);
     add_joint_reorders();
     for (NodeId id : named_) add_state_steps(id);
+    add_collective_fuses();  // before pairs: a body's own name is preferred
     add_pair_fuses();
-    add_collective_fuses();
     add_computation_fuses();
     add_overlaps();
     return std::move(steps_);
@@ -62,7 +62,21 @@ class Candidates {
       step.results.push_back(result_name(applied_, result, step.results));
     }
     if (std::ranges::count(steps_, step, &LegalStep::step) > 0) return;
+    if (step.verb == "fuse" && !fused_.insert(fused_by(step)).second) return;
     steps_.push_back({std::move(step), exactness});
+  }
+
+  // What a fuse takes, whatever its parts are called.
+  std::vector<NodeId> fused_by(const Step& step) const {
+    std::vector<std::vector<NodeId>> parts;
+    for (const StepArgument& argument : step.arguments) {
+      const std::string& part = std::get<std::string>(argument);
+      const auto handle = applied_.handles.find(part);
+      const bool node = handle == applied_.handles.end();
+      parts.push_back(node ? std::vector<NodeId>{graph_.find(part)} : handle->second.nodes);
+      if (parts.back().empty()) parts.pop_back();
+    }
+    return std::get<FuseMatch>(match_fuse(graph_, parts)).nodes;
   }
 
   // None, then every range of dims, then the whole as one index.
@@ -210,11 +224,6 @@ class Candidates {
       if (prologue) add_if_legal("fuse", {name(scatter)}, {"fused_rs"});
     }
     const auto sends = [this](NodeId id) { return is_send(graph_.node(id).op); };
-    for (NodeId id : named_) {
-      const NodeId operand = sends(id) ? graph_.node(id).inputs[0] : NodeId{};
-      if (operand.valid())
-        add_if_legal("fuse", {name(named_value(graph_, operand)), name(id)}, {"send"});
-    }
     for (const auto& [body, handle] : applied_.handles) {
       if (!handle.body || !handle.gone.empty()) continue;
       if (std::ranges::any_of(handle.nodes, sends)) add_fuse({}, body, {}, "send");
@@ -245,7 +254,8 @@ class Candidates {
       for (NodeId reader : readers_[id.index]) {
         const NodeId next = named_value(graph_, reader);
         if (std::holds_alternative<FuseMatch>(match_fuse(graph_, {{id}, {next}}))) {
-          add_if_legal("fuse", {name(id), name(next)}, {"pair"});
+          const bool sends = is_send(graph_.node(next).op);
+          add_if_legal("fuse", {name(id), name(next)}, {sends ? "send" : "pair"});
         }
       }
     }
@@ -368,16 +378,12 @@ class Candidates {
   const std::vector<std::vector<NodeId>> readers_;
   std::vector<NodeId> named_;
   std::vector<LegalStep> steps_;
+  std::set<std::vector<NodeId>> fused_;  // what the fuses among them take
 };
 
 }  // namespace
 
 std::vector<LegalStep> legal_steps(const Applied& applied) { return Candidates(applied).legal(); }
-
-std::string text_of(const LegalStep& legal) {
-  const bool exact = legal.exactness == Exactness::exact;
-  return text_of(legal.step) + ": legal; " + (exact ? "exact" : "reassociates");
-}
 
 std::string explain(const Applied& applied, const Step& step) {
   try {

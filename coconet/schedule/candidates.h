@@ -22,8 +22,13 @@ std::string text_of(const LegalStep& legal);  // "rs, ag = split(total): legal; 
 // and one value, and of the most that can move, past one gather and past all of its axes together;
 // fuse of two operations of which one reads the other, of bodies with their collectives, and of as
 // many computations in a row as fit one kernel; overlap of chains of two to four groups or
-// operations, with communication among them.
+// operations, with communication among them. A fuse of the same operations stands once, with the
+// names that the schedule gave.
 std::vector<LegalStep> legal_steps(const Applied& applied);
+
+// A line for each step; those that differ in their slice alone share one, of the first:
+// "rs, ag = split(total): legal; exact; also split(total, SLICE) with SLICE (0), (1), (*)".
+std::vector<std::string> listing(const std::vector<LegalStep>& steps);
 
 // One line: that the step is legal, its label and what it returns; or why it is not.
 std::string explain(const Applied& applied, const Step& step);

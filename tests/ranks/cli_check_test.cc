@@ -1,6 +1,8 @@
 // `coconet check`, `show` and `explain`.
 #include <gmock/gmock.h>
 
+#include <sstream>
+
 #include "tests/support/files.h"
 #include "tests/support/tool.h"
 
@@ -135,6 +137,24 @@ TEST(CliExplain, LegalStepsAndWhyOneIsNot) {
   const ToolResult not_legal = run_tool(file + "--step fuse(layer,total)");
   EXPECT_EQ(not_legal.exit_code, 1);
   EXPECT_THAT(not_legal.out, HasSubstr("not legal: "));
+}
+
+TEST(CliExplain, AStepStandsOnceAndOnlyItsSliceIsRepeated) {
+  const std::string out = run_tool("explain examples/pipeline.coco").out;
+  EXPECT_THAT(out, AllOf(HasSubstr("\npiece, whole = distribute(r, tp): legal; exact; also "
+                                   "distribute(r, SLICE, tp) with SLICE (0), (0..1), (0..2), (1), "
+                                   "(1..2), (2), (*)\n"),
+                         HasSubstr("\npiece, whole = distribute(b, (0), tp): legal; exact; also "
+                                   "distribute(b, (*), tp)\n"),
+                         HasSubstr("\nsend = fuse(y, out): legal; exact\n")));
+  std::size_t distributes = 0, fuses = 0;
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) {
+    distributes += line.find(" = distribute(") != std::string::npos;
+    fuses += line.find("fuse(y, out)") != std::string::npos;
+  }
+  EXPECT_EQ(distributes, 4u);  // b, r, total, y
+  EXPECT_EQ(fuses, 1u);
 }
 
 TEST(CliExplain, EachStepStandsOnThoseBeforeIt) {

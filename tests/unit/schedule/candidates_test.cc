@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "coconet/base/error.h"
+#include "coconet/graph/print.h"
 #include "coconet/schedule/file.h"
 
 namespace coconet {
@@ -156,10 +159,89 @@ program step(g: f32[N] local, y: f32[N] local) {
   const std::string moved = "rs, ag = split(total, (*)) body, gather = reorder(ag, [out])";
   const std::set<std::string> found = listed(after(chain, moved));
   for (const char* step :
-       {"fuse(a, rs)", "fuse(rs, out')", "fuse(out', gather)", "fuse(rs, body, gather)",
+       {"fuse(a, rs)", "fuse(rs, body)", "fuse(body, gather)", "fuse(rs, body, gather)",
         "overlap(a, rs)", "overlap(rs, out', gather)", "overlap(a, rs, out', gather)"}) {
     EXPECT_TRUE(found.contains(step)) << step;
   }
+}
+
+void expect_no_step_twice(const Applied& applied) {
+  std::map<std::string, std::string> made;  // the graph, by which step
+  for (LegalStep legal : legal_steps(applied)) {
+    // A slice that is left out is one of those that may be written.
+    if (legal.step.verb == "split" || legal.step.verb == "distribute") continue;
+    legal.step.results.clear();
+    const auto [same, is_new] =
+        made.insert({print(apply(applied, legal.step).graph), text_of(legal.step)});
+    EXPECT_TRUE(is_new) << text_of(legal.step) << " and " << same->second;
+  }
+}
+
+// Before each step of the examples' schedules.
+TEST(LegalSteps, HasNoStepTwice) {
+  for (const char* name : {"pipeline", "attention", "adam", "moe", "sgd"}) {
+    const File file = read_file(std::string("examples/") + name + ".coco");
+    for (const Schedule& schedule : file.schedules) {
+      SCOPED_TRACE(name + (", " + schedule.name));
+      Applied applied = start(file.program(schedule.program));
+      for (const Step& step : schedule.steps) {
+        expect_no_step_twice(applied);
+        applied = apply(applied, step);
+      }
+      expect_no_step_twice(applied);
+    }
+  }
+}
+
+TEST(LegalSteps, ASendIsNamedSo) {
+  const char* const sent = R"(
+mesh world(pp)
+dim N
+program step(x: f32[N] local) {
+  y = x * 2
+  out = shift(y, pp, 1)
+  return out
+}
+)";
+  EXPECT_THAT(listing(legal_steps(after(sent, ""))),
+              testing::ElementsAre("send = fuse(y, out): legal; exact",
+                                   "pipeline = overlap(y, out): legal; exact"));
+}
+
+// Every step is in one line, whole or as a slice of another.
+TEST(LegalSteps, AreListedByWhatTheySlice) {
+  const std::vector<LegalStep> steps = legal_steps(after(kStep, ""));
+  const std::vector<std::string> lines = listing(steps);
+  EXPECT_THAT(
+      lines,
+      testing::IsSupersetOf(
+          {"rs, ag = split(row): legal; exact; also split(row, SLICE) with SLICE (0), (*)",
+           "rs, ar, ag = split(total, hierarchical): legal; reassociates; also split(total, SLICE, "
+           "hierarchical) with SLICE (0), (0..1), (1), (*)",
+           "piece, whole = distribute(p, tp): legal; exact; also distribute(p, SLICE, tp) with "
+           "SLICE (0), (0..1), (1), (*)"}));
+  for (const LegalStep& legal : steps) {
+    std::string others = without_results(legal.step), slice;
+    for (const StepArgument& argument : legal.step.arguments) {
+      if (const Slice* one = std::get_if<Slice>(&argument)) slice = one->text();
+    }
+    if (!slice.empty()) others.replace(others.find(slice), slice.size(), "SLICE");
+    const auto shows = [&](const std::string& line) {
+      if (line.starts_with(text_of(legal)) || line.ends_with(without_results(legal.step))) {
+        return true;
+      }
+      const std::size_t at = line.find("; also " + others + " with SLICE ");
+      return at != std::string::npos && (line + ",").find(" " + slice + ",", at) < line.size();
+    };
+    EXPECT_EQ(std::ranges::count_if(lines, shows), 1) << text_of(legal);
+  }
+}
+
+TEST(LegalSteps, OneOtherSliceIsAWholeStep) {
+  const LegalStep first{{"split", {"t", Slice::range(0, 0)}, {"rs", "ag"}, {}}};
+  const LegalStep second{{"split", {"t", Slice::all()}, {"rs", "ag"}, {}}};
+  EXPECT_THAT(listing({first, second}),
+              testing::ElementsAre("rs, ag = split(t, (0)): legal; exact; also split(t, (*))"));
 }
 
 }  // namespace
