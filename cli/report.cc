@@ -28,6 +28,24 @@ std::string mesh_text(const Report& report) {
   return out;
 }
 
+// Of a list's dim the sizes of its members.
+std::string dims_text(const Report& report) {
+  const Sizes& sizes = report.setting.sizes;
+  std::string out;
+  for (const std::string& name : report.dims) {
+    out += (out.empty() ? "" : ", ") + name + "=";
+    const auto list = sizes.lists.find(name);
+    if (list == sizes.lists.end()) {
+      out += std::to_string(sizes.at(name));
+      continue;
+    }
+    for (std::size_t k = 0; k < list->second.size(); ++k) {
+      out += (k > 0 ? "," : "") + std::to_string(list->second[k]);
+    }
+  }
+  return out;
+}
+
 std::string output_text(const Report& report, const OutputReport& output) {
   std::string out = format("%-10s %s = %s", output.storage ? "state" : "output",
                            output.name.c_str(), output.type.text(report.mesh).c_str());
@@ -104,21 +122,7 @@ std::string text_of(const Report& report) {
       format("program    %s, %s\n", report.program.c_str(),
              report.schedule.empty() ? "unscheduled" : ("schedule " + report.schedule).c_str());
   out += "mesh       " + mesh_text(report) + "\n";
-  out += "dims       ";
-  bool first = true;
-  for (const auto& [name, size] : report.setting.sizes) {
-    if (report.mesh.axis(name)) continue;
-    out += (first ? "" : ", ") + name + "=" + std::to_string(size);
-    first = false;
-  }
-  for (const auto& [name, list] : report.setting.sizes.lists) {
-    out += (first ? "" : ", ") + name + "=";
-    for (std::size_t k = 0; k < list.size(); ++k) {
-      out += (k > 0 ? "," : "") + std::to_string(list[k]);
-    }
-    first = false;
-  }
-  out += "\n";
+  out += "dims       " + dims_text(report) + "\n";
   if (!report.drawn.empty()) {
     out += "drawn      " + listed(report.drawn) + " from seed " +
            std::to_string(report.setting.seed) + "\n";
@@ -186,10 +190,11 @@ std::string json_of(const Report& report) {
   for (int axis = 0; axis < report.mesh.size(); ++axis) {
     mesh[report.mesh.axes[axis]] = report.setting.mesh.sizes[axis];
   }
-  for (const auto& [name, size] : report.setting.sizes) {
-    if (!report.mesh.axis(name)) dims[name] = size;
+  const Sizes& sizes = report.setting.sizes;
+  for (const std::string& name : report.dims) {
+    const auto list = sizes.lists.find(name);
+    dims[name] = list == sizes.lists.end() ? json(sizes.at(name)) : json(list->second);
   }
-  for (const auto& [name, list] : report.setting.sizes.lists) dims[name] = list;
   json outputs = json::array();
   for (const OutputReport& output : report.outputs) outputs.push_back(json_of(report, output));
   const auto [least, most] =

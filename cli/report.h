@@ -24,6 +24,7 @@ struct OutputReport {
 struct Report {
   std::string program, schedule;
   Mesh mesh;
+  std::vector<std::string> dims;  // in the order of their declaration
   interp::Setting setting;
   std::vector<OutputReport> outputs;
   std::vector<std::string> drawn;    // inputs whose values came from the seed

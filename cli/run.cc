@@ -181,6 +181,7 @@ class Run {
     out.program = graph_.header().program;
     out.schedule = arguments_.file.schedule;
     out.mesh = graph_.mesh();
+    out.dims = graph_.header().dims;
     out.setting = setting_;
     out.drawn = drawn_;
     out.exact = exactness_ == Exactness::exact;

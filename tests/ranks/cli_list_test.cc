@@ -107,7 +107,11 @@ TEST(CliList, AcrossSaysTheSizeOfItsMembers) {
                    "mesh world(dp)\ndim N_i, N\nprogram p(g: f32[2*N_i] list) {\n"
                    "  y = across(g, +, size=[4*N])\n  return y\n}\n");
   const std::string run = "run " + file + " --ranks 2 --json --dim N_i=";
-  EXPECT_EQ(json_at(run_tool(run + "6,6").out, "dims/N"), "3");
+  const ToolResult found = run_tool(run + "6,6");
+  EXPECT_EQ(json_at(found.out, "dims/N"), "3");
+  EXPECT_THAT(json_keys(found.out, "dims"), testing::ElementsAre("N_i", "N"));  // as declared
+  EXPECT_THAT(run_tool("run " + file + " --ranks 2 --dim N_i=6,6").out,
+              HasSubstr("dims       N_i=6,6, N=3\n"));
   EXPECT_THAT(run_tool(run + "6,4").out, HasSubstr("member 1 has 2*N_i = 8 and member 0 4*N = 12"));
   EXPECT_THAT(run_tool(run + "5,5").out,
               HasSubstr("no size of N makes 4*N, which across says, the 10 that member 0 has of"));

@@ -109,6 +109,7 @@ TEST(CliRun, JsonHasExactlyItsKeys) {
   EXPECT_THAT(json_keys(result.out, "time_us"), ElementsAre("median", "min", "max", "per_rank"));
   EXPECT_EQ(json_at(result.out, "mesh/tp"), "3");
   EXPECT_EQ(json_at(result.out, "dims/H"), "32");
+  EXPECT_THAT(json_keys(result.out, "dims"), ElementsAre("B", "S", "H"));  // as declared
   EXPECT_EQ(json_at(result.out, "seed"), "7");
   EXPECT_EQ(json_at(result.out, "outputs/0/dtype"), "f16");
   EXPECT_EQ(json_at(result.out, "outputs/0/shape"), "[2,8,32]");
