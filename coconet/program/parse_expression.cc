@@ -14,9 +14,9 @@ const PointwiseFn* operator_at(const Cursor& cursor) {
 class Nesting {
  public:
   Nesting(int& depth, const Cursor& cursor) : depth_(depth) {
-    if (depth_ >= kDeepest) {
+    if (depth_ > kDeepest) {  // the whole is a level too
       cursor.fail("an expression is nested at most " + std::to_string(kDeepest) +
-                  " deep; give its parts names");
+                  " deep; give its parts names, as `part = a + b`");
     }
     ++depth_;
   }
@@ -32,9 +32,9 @@ class Nesting {
 
 ExprId Parser::add(Expr expr) {
   for (ExprId child : expr.children) expr.depth = std::max(expr.depth, tree_.at(child).depth + 1);
-  if (expr.depth > kDeepest) {
+  if (expr.depth > kDeepest + 1) {  // what the first one reads is a level too
     cursor_.fail(expr.place, "an expression has at most " + std::to_string(kDeepest) +
-                                 " operations in a chain; give its parts names");
+                                 " operations in a chain; give its parts names, as `part = a + b`");
   }
   tree_.exprs.push_back(std::move(expr));
   return static_cast<ExprId>(tree_.exprs.size()) - 1;

@@ -93,6 +93,23 @@ class FileReader {
       const TypeReader types(declarations_, file_);
       declarations_.requirements.push_back(read_require(tree_, types, item.value));
     } catch (const Poisoned&) {
+      return;
+    }
+    need_no_program_of(declarations_.requirements.back(), tree_.at(item.value).place);
+  }
+
+  // One that stands before the requirement would be without it.
+  void need_no_program_of(const Requirement& requirement, const Place& place) const {
+    const std::vector<std::string> needed = dims_in(requirement.condition);
+    for (const Graph& graph : out_.graphs) {
+      const std::vector<std::string>& dims = graph.header().dims;
+      const auto has = [&](const std::string& dim) { return std::ranges::count(dims, dim) > 0; };
+      if (!std::ranges::all_of(needed, has)) continue;
+      const std::string& name = graph.header().program;
+      refuse(place, "the program " + name +
+                        " has the dims of this `require` and stands before it; "
+                        "move `require` before " +
+                        name);
     }
   }
 

@@ -49,6 +49,18 @@ TEST(ParseDeclarations, Require) {
   expect_errors(require("N == 1 == M"), {{"4:16", "comparisons do not chain"}});
 }
 
+// A program that stands before one would be without it.
+TEST(ParseDeclarations, RequireStandsBeforeItsPrograms) {
+  const std::string n = "program p(x: f32[N]) { return x }\n";
+  const char* const moved =
+      "the program p has the dims of this `require` and stands before it; "
+      "move `require` before p";
+  expect_errors(kHead + n + "require N > 3\n", {{"5:9", moved}});
+  expect_errors(kHead + n + "require size(tp) == 2\n", {{"5:9", moved}});
+  EXPECT_NO_THROW(parse_file(kHead + n + "require N > M\n"));  // p has no M
+  EXPECT_NO_THROW(parse_file(kHead + "require N > 3\n" + n));
+}
+
 TEST(ParseDeclarations, Functions) {
   expect_errors("def f() = 1", {{"1:7", "the name of a parameter is needed"}});
   expect_errors("def f(x) 1", {{"1:10", "`=` is needed"}});

@@ -72,18 +72,45 @@ TEST(ParseRecovery, NestingHasALimitAndNoOverflow) {
   const std::string head = "mesh w(tp)\ndim N\nprogram p(x: f32[N]) {\n  y = ";
   const std::string tail = "\n  return y\n}\n";
   const std::string open(100000, '('), close(100000, ')'), minus(100000, '-');
-  expect_errors(head + open + "x" + close + tail, {{"4:207", "nested at most 200 deep"}});
-  expect_errors(head + minus + "x" + tail, {{"4:206", "nested at most 200 deep"}});
+  expect_errors(head + open + "x" + close + tail,
+                {{"4:208", "nested at most 200 deep; give its parts names, as `part = a + b`"}});
+  expect_errors(head + minus + "x" + tail, {{"4:207", "nested at most 200 deep"}});
   std::string chain = "x";
   for (int i = 0; i < 100000; ++i) chain += "+x";
-  expect_errors(head + chain + tail, {{"4:7", "at most 200 operations in a chain"}});
+  expect_errors(
+      head + chain + tail,
+      {{"4:7", "at most 200 operations in a chain; give its parts names, as `part = a + b`"}});
   std::string calls, end;
   for (int i = 0; i < 50000; ++i) calls += "exp(";
   expect_errors(head + calls + "x" + std::string(50000, ')') + tail,
-                {{"4:807", "nested at most 200 deep"}});
+                {{"4:811", "nested at most 200 deep"}});
   std::string groups;
   for (int i = 0; i < 1000; ++i) groups += "overlapped o" + std::to_string(i) + " {\n";
   EXPECT_THROW(parse_file("mesh w(tp)\ndim N\nprogram p(x: f32[N]) {\n" + groups), UserErrors);
+}
+
+TEST(ParseRecovery, TheLimitsAreThoseThatTheErrorsName) {
+  const auto file = [](const std::string& value) {
+    return "mesh w(tp)\ndim N\nprogram p(x: f32[N]) {\n  y = " + value + "\n  return y\n}\n";
+  };
+  const auto repeated = [](int count, const std::string& text) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += text;
+    return out;
+  };
+  const auto chain = [&](int count) { return file("x" + repeated(count, " + x")); };
+  const auto parentheses = [&](int count) {
+    return file(repeated(count, "(") + "x" + repeated(count, ")"));
+  };
+  const auto calls = [&](int count) {
+    return file(repeated(count, "exp(") + "x" + repeated(count, ")"));
+  };
+  for (const std::string& fits : {chain(200), parentheses(200), calls(200)}) {
+    EXPECT_NO_THROW(parse_file(fits));
+  }
+  for (const std::string& longer : {chain(201), parentheses(201), calls(201)}) {
+    EXPECT_THROW(parse_file(longer), UserErrors);
+  }
 }
 
 TEST(ParseRecovery, FunctionsDoNotExplode) {
