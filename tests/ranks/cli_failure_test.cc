@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <thread>
+
 #include "tests/support/files.h"
 #include "tests/support/tool.h"
 
@@ -13,16 +16,26 @@ namespace {
 
 using test::TemporaryFolder;
 using testing::AllOf;
+using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 // Many calls, so that the ranks are at work when something happens.
 const std::string kLong =
     "run examples/adam.coco --ranks 3 --schedule sharded --scalar t=1 --dim N=50021 "
     "--repeat 1000000";
+
+// Within 20 s.
+bool comes_true(const std::function<bool()>& holds) {
+  for (int i = 0; i < 2000 && !holds(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return holds();
+}
 
 void expect_killed_rank_is_named(const std::string& options, int signal, const char* text) {
   RunningTool tool(kLong + options);
@@ -77,6 +90,30 @@ TEST(CliFailureProcess, RanksEndWithTheirParent) {
     kill(tool.process(), signal);
     EXPECT_EQ(tool.wait().exit_code, 128 + signal);
     EXPECT_TRUE(all_end(ranks));
+  }
+}
+
+// Ctrl-C while a part of the compiler is stopped: it is no reason for its folder to stay.
+TEST(CliFailureProcess, AStoppedCompilerEndsWithTheTool) {
+  const TemporaryFolder folder;
+  const std::string part = folder.path("part"), compiler = folder.path("compiler");
+  test::write_text(compiler,
+                   "#!/bin/sh\ncase \"$*\" in *-dM*) exec c++ \"$@\";; esac\n"
+                   "sleep 300 & echo $! > " +
+                       part + "; wait\n");
+  chmod(compiler.c_str(), S_IRWXU);
+  for (const int number : {SIGINT, SIGTERM, SIGKILL}) {
+    unlink(part.c_str());
+    RunningTool tool("run examples/sgd.coco --ranks 2 --dim N=5", folder.path("cache"),
+                     [&] { setenv("CXX", compiler.c_str(), 1); });
+    pid_t stopped = 0;
+    ASSERT_TRUE(comes_true([&] { return bool(std::ifstream(part) >> stopped); })) << number;
+    EXPECT_THAT(names_in(folder.path("cache")), Contains(StartsWith(".coconet-work-")));
+    kill(stopped, SIGSTOP);
+    kill(-tool.process(), number);
+    EXPECT_EQ(tool.wait().exit_code, 128 + number);
+    EXPECT_TRUE(comes_true([&] { return names_in(folder.path("cache")).empty(); })) << number;
+    EXPECT_TRUE(all_end({stopped})) << number;
   }
 }
 
