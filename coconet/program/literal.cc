@@ -143,8 +143,9 @@ double default_of(const LiteralValue& value, const DType& dtype, const Where& wh
   const std::string needed = needed_by(dtype, value);
   if (needed.empty()) return number;
   const std::string bound =
-      dtype.parameter.empty() ? "" : ", here " + std::string(name_of(dtype.kind));
-  refuse("the default of a scalar of dtype " + dtype.text() + bound + ", is " + text_of(value) +
+      dtype.parameter.empty() ? "" : ", here " + std::string(name_of(dtype.kind)) + ",";
+  refuse("the default of a scalar of dtype " + dtype.text() + bound + " is " +
+             (std::isfinite(number) ? text_of(value) : std::string("NaN or infinity")) +
              "; needed are " + needed,
          where);
 }

@@ -135,9 +135,9 @@ TEST(ParseDeclarations, Inputs) {
   expect_errors(inputs("x: f32[N], scalar a: f32[N]"), {{"4:35", "a scalar has no dims"}});
   expect_errors(inputs("x: f32[N], scalar a: f32 = b"), {{"4:38", "the default of a scalar"}});
   expect_errors(inputs("x: f32[N], scalar a: i32 = 1.5"),
-                {{"4:38", "i32, is 1.5; needed are integers"}});
+                {{"4:38", "i32 is 1.5; needed are integers"}});
   expect_errors(inputs("x: f32[N], scalar a: f16 = 1e6"),
-                {{"4:38", "is 1000000.0; needed are smaller values"}});
+                {{"4:38", "is 1e+06; needed are smaller values"}});
   expect_errors(inputs("x: f32[N], scalar a: bool = 2"), {{"4:39", "a bool is true or false"}});
   expect_errors(inputs("x: f32[N], scalar a: f32 = true"), {{"4:38", "needed are numbers"}});
 }

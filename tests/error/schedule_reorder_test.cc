@@ -21,7 +21,7 @@ std::string after_reduce(const std::string& statements) {
 TEST(ReorderRefuses, WhatIsNoGather) {
   expect_step_refused(kTail, "reorder(total, [drop])", {"`total` is all_reduce: split it first"});
   expect_step_refused(kTail, kSplit + "reorder(rs, [drop])", {"`rs` is reduce_scatter"});
-  expect_step_refused(kTail, kSplit + "reorder(ag)", {"found 1 arguments; it takes 2"});
+  expect_step_refused(kTail, kSplit + "reorder(ag)", {"found 1 argument; it takes 2"});
   expect_step_refused(kTail, kSplit + "reorder(ag, (0))", {"must be a name or a list of names"});
 }
 

@@ -54,10 +54,11 @@ TEST(SplitRefuses, WrongArgumentsAndResults) {
   expect_step_refused(kTail, "distribute(drop, dp)",
                       {"`dp` is no word of distribute", "a mesh axis: tp"});
   expect_step_refused(kTail, "split(total, (0), reduce_broadcast)", {"takes no slice"});
-  expect_step_refused(kTail, "split(total, hierarchical)", {"folds over 1 mesh axes", "needs two"});
-  expect_step_refused(kTail, "rs = split(total)",
-                      {"found 1 result name; split returns 2: ",
-                       "the reduce_scatter and the all_gather, here `total_rs`, `total_ag`"});
+  expect_step_refused(kTail, "split(total, hierarchical)", {"folds over 1 mesh axis", "needs two"});
+  expect_step_refused(
+      kTail, "rs = split(total)",
+      {"found 1 result name; split returns 2: ",
+       "the parts in order, as rs, ag; of hierarchical rs, ar, ag, here `total_rs`, `total_ag`"});
   expect_step_refused(kTail, "rs, rs = split(total)", {"`rs` is given twice"});
   expect_step_refused(kTail, "rs, layer = split(total)", {"layer is taken"});
   expect_step_refused(kTail, "rs, out = split(total)", {"out is taken"});
