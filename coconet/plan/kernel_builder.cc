@@ -83,8 +83,8 @@ ValueId KernelBuilder::value(NodeId id) {
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   const Node& node = graph_.node(base);
   const bool by_member = node.type.is_scalar_list() && over_list() && !is_literal(node.op);
-  // The storage of an update in the group may be written later.
-  if (std::holds_alternative<Update>(node.op) && (by_member || phases_.has(base))) {
+  // The storage of an update in the group may be written later; of one before it, it is written.
+  if (std::holds_alternative<Update>(node.op) && phases_.has(base)) {
     return value(node.inputs[1]);
   }
   const bool here = phases_.has(base) && phases_.of(base) <= phase_ && !by_member;

@@ -301,6 +301,23 @@ program p(g: f32[N_i] list local, s: f32[] list local, x: f32[] list local) {
   for (int ranks : {1, 2}) expect_sound(program, "fuse(a, u, all, out, y)", sizes, {ranks});
 }
 
+// The operand of an update is another by the time that a later kernel reads the update.
+TEST(Regression, AnUpdatedListOfScalarsIsReadFromItsOwnStorage) {
+  const char* const program = R"(
+mesh world(tp)
+dim N_i
+program p(x: f32[N_i] list, a: f32[] list local, b: f32[] list local) {
+  n = norm(x)
+  u = update(b, a)
+  t = update(a, shift(n, tp, -1))
+  out = u * x
+  return out
+})";
+  Sizes sizes;
+  sizes.lists["N_i"] = {3, 1030};
+  for (int ranks : {1, 2}) expect_sound(program, "", sizes, {ranks});
+}
+
 TEST(Regression, UnnamedUpdatesGiveNamesThatParse) {
   const char* const program = R"(
 mesh world(dp)

@@ -136,7 +136,8 @@ TEST(CliUsage, NumbersOutOfTheirRange) {
   expect_error(kAttention + "--timeout 0", 2, {"--timeout"});
   expect_error(kAttention + "--timeout nan", 2, {"--timeout"});
   expect_error(kAttention + "--bound 1", 2, {"--bound belongs to a --want"});
-  expect_error(kAttention + "--want out=x.npy --bound 1,2,3", 2, {"--bound takes ABS or ABS,REL"});
+  const std::string want = "--want out=examples/data/optimizer.safetensors:w.p ";
+  expect_error(kAttention + want + "--bound 1,2,3", 2, {"--bound takes ABS or ABS,REL"});
 }
 
 TEST(CliUsage, Scalars) {
