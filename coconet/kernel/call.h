@@ -10,14 +10,20 @@
 
 namespace coconet::kernel {
 
-inline constexpr std::uint32_t kAbiVersion = 3;
+inline constexpr std::uint32_t kAbiVersion = 4;
 
 // A rank's progress, in memory that all ranks see. The builtins instead of std::atomic keep
 // generated modules quick to compile.
 class Counter {
  public:
   std::uint64_t load() const { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
-  void store(std::uint64_t value) { __atomic_store_n(&value_, value, __ATOMIC_RELEASE); }
+  // Publishes all that this thread wrote before, past the caches too (cpu/stream.h).
+  void store(std::uint64_t value) {
+#if defined(__SSE2__)
+    __builtin_ia32_sfence();
+#endif
+    __atomic_store_n(&value_, value, __ATOMIC_RELEASE);
+  }
 
  private:
   std::uint64_t value_;
@@ -82,6 +88,7 @@ struct Call {
   // address[b * ranks + q]: buffer b of rank q in this process's address space; null for a private
   // buffer of another rank.
   void* const* address = nullptr;
+  bool stream = false;  // stores to other ranks go past the caches
 
   // progress[q]: the counter of rank q. Counts all entries and ticks of all calls; this call's tick
   // s is reached when *progress[q] >= base + s. Counters are never set back. The runtime lets no

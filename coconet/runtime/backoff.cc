@@ -14,6 +14,8 @@ namespace {
 // No pause takes that long, not even on a full machine.
 constexpr auto kStopped = std::chrono::milliseconds(500);
 
+}  // namespace
+
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -21,8 +23,6 @@ void relax() {
   __asm__ volatile("yield");
 #endif
 }
-
-}  // namespace
 
 void Backoff::pause() {
   if (now_ < spin_until_) {

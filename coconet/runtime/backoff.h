@@ -10,6 +10,9 @@ namespace coconet::runtime {
 
 using Clock = std::chrono::steady_clock;
 
+// A moment of a loop that looks at a flag.
+void relax();
+
 class Backoff {
  public:
   // `load`: ranks a core, rounded up.

@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "coconet/runtime/backoff.h"
 #include "coconet/runtime/place.h"
 #include "coconet/runtime/segment.h"
+#include "coconet/runtime/stream_choice.h"
 
 namespace coconet::runtime {
 
@@ -30,6 +32,7 @@ struct CommunicatorOptions {
   std::chrono::milliseconds warn_after = std::chrono::seconds(30);
   int cores = 0;                                 // that all ranks may run on; 0: this thread's
   std::function<void(const std::string&)> warn;  // default: a line on stderr
+  std::optional<bool> stream;                    // Call::stream; not given: what is quicker
   Place* place = nullptr;                        // to be kept up to date, if given
   // The rank that the launcher knows to have failed by itself, of several that died; -1: none.
   std::function<int()> failed_rank;
@@ -86,9 +89,10 @@ class Communicator {
   std::string place_of(int peer) const;
   // The rank that `peer` waits for, directly or through others; "" if for none.
   std::string awaited_by(int peer) const;
-  void enter(EntryRecord record, const std::string& name);
-  void compare_entries(int peer, int slot, const std::string& name);
-  // `describe` is called only for reports.
+  // `name`, as `describe` below, is called only for reports.
+  void enter(EntryRecord record, bool stream, const std::function<std::string()>& name);
+  bool choose_stream(std::uint64_t plan_hash);
+  void compare_entries(int peer, int slot, const std::function<std::string()>& name);
   void wait_for(int peer, std::uint64_t target, const std::function<std::string()>& describe);
   std::string stop_text(int because_of, const std::string& did, int peer,
                         const std::string& what) const;
@@ -104,6 +108,9 @@ class Communicator {
   int load_;  // ranks a core, rounded up
   Clock::duration check_every_;
   std::vector<kernel::Counter*> progress_;
+  std::map<std::uint64_t, StreamChoice> streams_;  // by plan; of rank 0
+  StreamChoice* timed_ = nullptr;                  // of the present call, since `began_`
+  Clock::time_point began_{};
   std::function<std::string(int)> launch_text_;
   std::uint64_t base_ = 0;  // the progress that meant "has entered" the present call or barrier
   std::uint64_t entries_ = 0;

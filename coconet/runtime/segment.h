@@ -36,9 +36,16 @@ struct EntryRecord {
   std::uint64_t inputs_hash;  // of the replicated inputs; 0: not checked
 };
 
+// What most peers need of an entry.
+struct EntryMark {
+  std::uint64_t digest;  // of the record: equal ones are the same entry
+  std::uint64_t stream;  // of rank 0: Call::stream of all ranks
+};
+
 struct SegmentHeader {
-  // Alone on its pair of cache lines: peers poll it.
+  // Peers poll it; in its line stands only what they read next, published by the same progress.
   alignas(128) kernel::Counter progress;
+  EntryMark mark[2];  // of entry[0] and entry[1]
   // entry[i % 2] of the rank's i-th entry is published by the progress that says "has entered". A
   // rank enters again only when all have entered, thus have read the entry before the last.
   alignas(128) EntryRecord entry[2];

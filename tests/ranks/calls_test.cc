@@ -137,12 +137,14 @@ TEST(CompiledCalls, WaitAndSignalAsTheStepsOfThePlanSay) {
 }
 
 // Inputs are written before the first call only.
-void call_again_and_again(const Made& made, runtime::RankKind kind) {
+void call_again_and_again(const Made& made, runtime::RankKind kind,
+                          std::optional<bool> stream = std::nullopt) {
   constexpr int kCalls = 3;
   const std::vector<interp::Result> want =
       meanings(made.sample.graph, made.sample.setting, made.sample.inputs, kCalls);
   runtime::LaunchOptions options = test_launch(made.ranks(), kind);
   options.data_bytes = runtime::symmetric_bytes(made.needs);
+  options.communicator.stream = stream;
   runtime::run_ranks(options, [&](runtime::Communicator& communicator) {
     const runtime::Buffers buffers(communicator, made.needs);
     const int rank = communicator.rank();
@@ -188,7 +190,10 @@ TEST(CompiledCalls, BeginWithWhatTheCallBeforeHasLeft) {
       {kMasked, "rs, ag = split(total) fuse(rs, ag)", {{"N", 2500}}, {3}},
   };
   for (const Made& one : made) {
-    for (const runtime::RankKind kind : rank_kinds()) call_again_and_again(one, kind);
+    for (const runtime::RankKind kind : rank_kinds()) {
+      call_again_and_again(one, kind);
+      call_again_and_again(one, kind, true);  // every store past the caches
+    }
   }
 }
 

@@ -19,7 +19,7 @@ inline constexpr int kMaxRanks = 256;
 // The ranks that differ from this one on some axes only, in rank order, this one among them.
 struct Peers {
   int count = 0;
-  int rank[kMaxRanks] = {};
+  int rank[kMaxRanks];  // the first `count` are set
 };
 
 // Of one rank in a shift: whom it sends to, -1 for nobody, and whether somebody sends to it.

@@ -9,6 +9,8 @@
 #include "coconet/kernel/compute.h"
 #include "coconet/kernel/cpu/ranks.h"
 #include "coconet/kernel/cpu/space.h"
+#include "coconet/kernel/cpu/stream.h"
+#include "coconet/kernel/float16_block.h"
 #include "coconet/kernel/lanes.h"
 
 #if defined(__clang__)
@@ -23,13 +25,15 @@ namespace coconet::kernel {
 
 inline constexpr std::int64_t kTile = 1024;
 
-// Room for one value of every element of a tile, in cache.
+// Room for one value of every element of a tile, in cache; on the stack up to kTile elements.
 template <class T>
 class Scratch {
  public:
   explicit Scratch(std::int64_t count)
-      : data_(static_cast<T*>(::operator new(sizeof(T) * (count > 0 ? count : 1), kAlign))) {}
-  ~Scratch() { ::operator delete(data_, kAlign); }
+      : data_(count <= kTile ? own_ : static_cast<T*>(::operator new(sizeof(T) * count, kAlign))) {}
+  ~Scratch() {
+    if (data_ != own_) ::operator delete(data_, kAlign);
+  }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   T* data() { return data_; }
@@ -37,7 +41,24 @@ class Scratch {
 
  private:
   static constexpr std::align_val_t kAlign{64};
+  alignas(64) T own_[kTile];
   T* data_;
+};
+
+// The values of a tile of 16 bits each as they are computed with, of two peers at a time.
+template <class T>
+class Widened {
+ public:
+  explicit Widened(std::int64_t count) : even_(count), odd_(count) {}
+  // Valid until the next call with this slot, 0 or 1.
+  const Compute<T>* tile(int slot, const T* from, std::int64_t count) {
+    Compute<T>* const to = slot == 0 ? even_.data() : odd_.data();
+    widen_each(from, to, count);
+    return to;
+  }
+
+ private:
+  Scratch<Compute<T>> even_, odd_;
 };
 
 // Calls visit(run, offset, count) for every tile of the space: elements offset .. offset + count of
@@ -68,28 +89,44 @@ void for_each_row(const Space& space, Visit&& visit) {
   for_each_run(rows, 1, [&](const Run& run) { visit(run, std::int64_t{0}, std::int64_t{0}); });
 }
 
-// out[i] = the fold over the peers, in rank order, of of_peer(rank)(i), accumulated in the compute
-// type and rounded once to T.
+// x[i] = rounded<T>(x[i]).
+template <class T>
+void round_tile([[maybe_unused]] Compute<T>* x, [[maybe_unused]] std::int64_t count) {
+  if constexpr (kIs16Bit<T>) round_in_place<T>(x, count);
+}
+
+// out[i] = the fold over the peers, in rank order, of of_peer(rank, slot)(i), accumulated in the
+// compute type and rounded once to T. What is made with one slot, 0 or 1, may be gone when
+// something else is made with it.
 template <class F, class T, class OfPeer>
 void fold_peers(const Peers& peers, std::int64_t count, Compute<T>* out, OfPeer&& of_peer) {
   if (peers.count == 2) {
-    const auto a = of_peer(peers.rank[0]);
-    const auto b = of_peer(peers.rank[1]);
+    const auto a = of_peer(peers.rank[0], 0);
+    const auto b = of_peer(peers.rank[1], 1);
     COCONET_LOOP
-    for (std::int64_t i = 0; i < count; ++i) out[i] = rounded<T>(F{}(a(i), b(i)));
+    for (std::int64_t i = 0; i < count; ++i) out[i] = F{}(a(i), b(i));
+    round_tile<T>(out, count);
     return;
   }
-  const auto first = of_peer(peers.rank[0]);
+  const auto first = of_peer(peers.rank[0], 0);
   COCONET_LOOP
   for (std::int64_t i = 0; i < count; ++i) out[i] = first(i);
   for (int p = 1; p < peers.count; ++p) {
-    const auto next = of_peer(peers.rank[p]);
+    const auto next = of_peer(peers.rank[p], p % 2);
     COCONET_LOOP
     for (std::int64_t i = 0; i < count; ++i) out[i] = F{}(out[i], next(i));
   }
-  if constexpr (kIs16Bit<T>) {
-    COCONET_LOOP
-    for (std::int64_t i = 0; i < count; ++i) out[i] = rounded<T>(out[i]);
+  round_tile<T>(out, count);
+}
+
+// memcpy of `count` elements to `to`, which is in a buffer of rank `rank`.
+template <class T>
+inline void store_tile(const Call& call, int rank, T* to, const T* tile, std::int64_t count) {
+  const std::int64_t bytes = count * static_cast<std::int64_t>(sizeof(T));
+  if (call.stream && rank != call.rank && bytes >= kStreamBytes) {
+    stream_copy(to, tile, bytes);
+  } else {
+    std::memcpy(to, tile, static_cast<std::size_t>(bytes));
   }
 }
 
@@ -98,8 +135,8 @@ template <class T>
 COCONET_ONCE void store_all(const Call& call, const Peers& peers, int buffer, std::int64_t index,
                             const T* tile, std::int64_t count) {
   for (int p = 0; p < peers.count; ++p) {
-    T* to = pointer<T>(call, buffer, peers.rank[p]) + index;
-    std::memcpy(to, tile, static_cast<std::size_t>(count) * sizeof(T));
+    const int rank = peers.rank[p];
+    store_tile(call, rank, pointer<T>(call, buffer, rank) + index, tile, count);
   }
 }
 
@@ -108,9 +145,11 @@ COCONET_ONCE void store_all(const Call& call, const Peers& peers, int buffer, st
 template <class T>
 COCONET_ONCE void store_all(const Call& call, const Shifted& shifted, int buffer,
                             std::int64_t index, const T* tile, std::int64_t count) {
-  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
-  if (shifted.to >= 0) std::memcpy(pointer<T>(call, buffer, shifted.to) + index, tile, bytes);
-  if (!shifted.receives) std::memset(pointer<T>(call, buffer, call.rank) + index, 0, bytes);
+  const int to = shifted.to;
+  if (to >= 0) store_tile(call, to, pointer<T>(call, buffer, to) + index, tile, count);
+  if (shifted.receives) return;
+  std::memset(pointer<T>(call, buffer, call.rank) + index, 0,
+              static_cast<std::size_t>(count) * sizeof(T));
 }
 
 // Writes each element of a tile, whose first has the global flat index `global`, to the buffer of
@@ -119,11 +158,12 @@ template <class T, class PieceOf>
 void store_held(const Ranks& ranks, const Peers& peers, PieceOf&& piece_of, int buffer,
                 std::int64_t global, const T* tile, std::int64_t count) {
   for (int p = 0; p < peers.count; ++p) {
-    const Space held = piece_of(Ranks(ranks.call, ranks.axes, peers.rank[p]));
-    T* const to = pointer<T>(ranks.call, buffer, peers.rank[p]);
+    const int rank = peers.rank[p];
+    const Space held = piece_of(Ranks(ranks.call, ranks.axes, rank));
+    T* const to = pointer<T>(ranks.call, buffer, rank);
     for_each_held(held, global, count,
                   [&](std::int64_t index, std::int64_t offset, std::int64_t length) {
-                    std::memcpy(to + index, tile + offset, sizeof(T) * length);
+                    store_tile(ranks.call, rank, to + index, tile + offset, length);
                   });
   }
 }

@@ -41,6 +41,12 @@ bool KernelPrinter::moves(plan::BufferId buffer) const {
   return shape == kernel_.space.shape || !shape.back().is_one();
 }
 
+bool KernelPrinter::widens_tiles(Id id) const {
+  const Load* load = is<Load>(id);
+  return load && at(id).per_peer && at(id).level == Level::element && moves(load->buffer) &&
+         plan_.buffer(load->buffer).type.dtype.kind == DTypeKind::f16;
+}
+
 std::string KernelPrinter::load_text(Id id) {
   const plan::BufferId buffer = std::get<Load>(at(id).action).buffer;
   const std::string name = names_of(buffer);
@@ -50,7 +56,8 @@ std::string KernelPrinter::load_text(Id id) {
   std::string index = base;
   if (moving) index += base.empty() ? "i" : " + i";
   if (index.empty()) index = "0";
-  return widened(buffer, name + "[" + index + "]");
+  const std::string text = name + "[" + index + "]";
+  return in_fold_ && widens_tiles(id) ? text : widened(buffer, text);
 }
 
 std::string KernelPrinter::expression(Id id) {

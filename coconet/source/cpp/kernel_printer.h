@@ -60,6 +60,8 @@ class KernelPrinter {
   static std::string bare(const std::string& text);  // without the parentheses around all of it
   bool is_over_list() const { return kernel_.space.is_list() && !kernel_.space.is_scalar_list(); }
   bool moves(plan::BufferId buffer) const;  // its index moves along a run
+  // Its values of a peer are widened a tile at a time, as that is quicker than one by one.
+  bool widens_tiles(Id load) const;
   // A fold across the members of a list of tensors.
   const plan::FoldBuffer* across(Id id) const {
     const auto* fold = is<plan::FoldBuffer>(id);
@@ -71,6 +73,8 @@ class KernelPrinter {
   }
   std::string across_text(Id id, const std::string& more);
   std::string tile_of_store(const plan::Store& store) const;
+  // As widens_tiles: its values are rounded a tile at a time.
+  bool rounds_tiles(const plan::Store& store) const;
   std::string receivers_text(const plan::Store& store) const;
 
   const plan::Plan& plan_;

@@ -149,10 +149,20 @@ void KernelPrinter::print_scratches() {
     line("  ",
          "Scratch<" + compute_type(at(id).dtype.kind) + "> " + name_[id] + "_tile(" + size + ");");
   }
+  std::set<int> widened;
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    if (!widens_tiles(id) || !widened.insert(std::get<Load>(at(id).action).buffer.index).second) {
+      continue;
+    }
+    const plan::BufferId buffer = std::get<Load>(at(id).action).buffer;
+    line("  ", "Widened<" + storage(buffer) + "> " + names_of(buffer) + "_wide(" + size + ");");
+  }
   for (const Store& store : kernel_.stores) {
     if (!reaches(store) || !is_element(kernel_, store)) continue;
     line("  ",
          "Scratch<" + storage(store.buffer) + "> " + tile_of_store(store) + "(" + size + ");");
+    if (!rounds_tiles(store)) continue;
+    line("  ", "Scratch<float> " + tile_of_store(store) + "_wide(" + size + ");");
   }
 }
 
@@ -161,6 +171,11 @@ std::string KernelPrinter::receivers_text(const Store& store) const {
   if (!store.to) return peers_name(plan_.graph.mesh(), *store.all);
   return "ranks.shifted(" + std::to_string(store.to->axes[0]) + ", " +
          std::to_string(store.to->by) + ", " + (store.to->wrap ? "true" : "false") + ")";
+}
+
+bool KernelPrinter::rounds_tiles(const Store& store) const {
+  return reaches(store) && is_element(kernel_, store) &&
+         plan_.buffer(store.buffer).type.dtype.kind == DTypeKind::f16;
 }
 
 std::string KernelPrinter::tile_of_store(const Store& store) const {
@@ -228,20 +243,21 @@ void KernelPrinter::print_fold(Id id, const std::string& indent) {
   const auto& fold = *is<FoldPeers>(id);
   const Id value = at(id).inputs[0].index;
   const bool element = at(id).level == Level::element;
-  line(indent, "fold_peers<" + fold_type(fold.fold) + ", " + storage_type(at(id).dtype.kind) +
-                   ">(" + peers_name(plan_.graph.mesh(), fold.axes) + ", " +
-                   (element ? "count, " + name_[id] + "_tile.data()" : "1, &" + name_[id]) +
-                   ", [&]([[maybe_unused]] int peer) {");
   std::vector<bool> part(loop_.size(), false);
   part[value] = true;
+  std::map<int, bool> buffers;  // whether tiles are widened
   for (Id s = value; s >= 0; --s) {
     if (!part[s]) continue;
     for (plan::ValueId input : at(s).inputs) part[input.index] = true;
-  }
-  std::set<int> buffers;
-  for (Id s = 0; s <= value; ++s) {
     const auto* load = is<Load>(s);
-    if (part[s] && load && at(s).per_peer) buffers.insert(load->buffer.index);
+    if (load && at(s).per_peer) buffers[load->buffer.index] = widens_tiles(s);
+  }
+  const bool slots = std::ranges::any_of(buffers, [](const auto& buffer) { return buffer.second; });
+  line(indent, "fold_peers<" + fold_type(fold.fold) + ", " + storage_type(at(id).dtype.kind) +
+                   ">(" + peers_name(plan_.graph.mesh(), fold.axes) + ", " +
+                   (element ? "count, " + name_[id] + "_tile.data()" : "1, &" + name_[id]) +
+                   ", [&]([[maybe_unused]] int peer, int" + (slots ? " slot" : "") + ") {");
+  for (Id s = 0; s <= value; ++s) {
     const auto* compute = is<plan::Compute>(s);
     const auto* dropout = compute ? std::get_if<Dropout>(&compute->op) : nullptr;
     if (!part[s] || !dropout || !at(s).per_peer) continue;
@@ -249,11 +265,17 @@ void KernelPrinter::print_fold(Id id, const std::string& indent) {
     line(indent, "  const Dropout dropout_" + std::to_string(s) + "(call.seed, call.call_number, " +
                      std::to_string(dropout->site) + ", " + local_hash(s) + ", " + rate + ");");
   }
-  for (int b : buffers) {
+  for (const auto& [b, widens] : buffers) {
     const std::string name = names_of({b}), type = storage({b});
     const bool indexed = element && !plan_.buffers[b].type.is_scalar();
-    line(indent, "  const " + type + "* " + name + " = pointer<" + type + ">(call, buffer::" +
-                     name + ", peer)" + (indexed ? " + " + name + "_i" : "") + ";");
+    const std::string from = "pointer<" + type + ">(call, buffer::" + name + ", peer)" +
+                             (indexed ? " + " + name + "_i" : "");
+    if (widens) {
+      line(indent,
+           "  const float* " + name + " = " + name + "_wide.tile(slot, " + from + ", count);");
+    } else {
+      line(indent, "  const " + type + "* " + name + " = " + from + ";");
+    }
   }
   line(indent, "  return [=]([[maybe_unused]] std::int64_t i) {");
   in_fold_ = true;
@@ -299,11 +321,14 @@ void KernelPrinter::print_loop(int loop) {
   if (loop == loops_ - 1) {
     for (const Store& store : kernel_.stores) {
       if (!is_element(kernel_, store)) continue;
-      const std::string value = stored(store.buffer, expression(store.value.index));
-      const std::string name = names_of(store.buffer);
+      const std::string exact = expression(store.value.index), name = names_of(store.buffer);
+      if (rounds_tiles(store)) {
+        line(indent, tile_of_store(store) + "_wide[i] = " + bare(exact) + ";");
+        continue;
+      }
       const std::string to =
           reaches(store) ? tile_of_store(store) + "[i]" : name + "[" + name + "_i + i]";
-      line(indent, to + " = " + value + ";");
+      line(indent, to + " = " + stored(store.buffer, exact) + ";");
     }
   }
   std::swap(body, out_);
@@ -319,6 +344,10 @@ void KernelPrinter::print_run_stores() {
   for (const Store& store : kernel_.stores) {
     const Id id = store.value.index;
     const std::string name = names_of(store.buffer), type = storage(store.buffer);
+    if (rounds_tiles(store)) {
+      const std::string tile = tile_of_store(store);
+      line(kIndent, "round_each(" + tile + "_wide.data(), " + tile + ".data(), count);");
+    }
     if (store.held) {
       line(kIndent, "store_held(ranks, " + receivers_text(store) + ", held_" + name +
                         ", buffer::" + name + ", run.global + offset, " + tile_of_store(store) +

@@ -89,7 +89,10 @@ constexpr std::string_view kUsed[] = {"f16",
                                       "where",
                                       "cast",
                                       "widen",
+                                      "widen_each",
+                                      "Widened",
                                       "rounded",
+                                      "round_each",
                                       "round_to",
                                       "wait",
                                       "signal",
@@ -138,6 +141,9 @@ constexpr std::string_view kUsed[] = {"f16",
                                       "store_all",
                                       "store_held",
                                       "stored_identity",
+                                      "slot",
+                                      "store_tile",
+                                      "stream_copy",
                                       "valid",
                                       "valid_in",
                                       "wait_for",
@@ -196,7 +202,8 @@ std::string Names::fresh_buffer(const std::string& wanted) {
 }
 
 std::vector<std::string> derived_names(const std::string& buffer) {
-  return {buffer + "_i", "at_" + buffer, "to_" + buffer, "held_" + buffer};
+  return {buffer + "_i",    "at_" + buffer,   "to_" + buffer,
+          "held_" + buffer, buffer + "_wide", "to_" + buffer + "_wide"};
 }
 
 // Escaped names end in _x, and so are those escaped that do already: no two dims meet.
