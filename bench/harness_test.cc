@@ -1,16 +1,17 @@
 // The harness on participants that are known: this program itself, with words that say how it is to
 // behave. Times are not judged, but that a rank which takes long is the one that counts.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
-#include "bench/harness/floor.h"
 #include "bench/harness/measure.h"
 #include "bench/harness/peers.h"
 #include "bench/harness/placement.h"
 #include "bench/harness/report.h"
+#include "bench/harness/workload.h"
 #include "bench/worker/serve.h"
 #include "coconet/base/error.h"
 
@@ -39,11 +40,10 @@ class Known : public Operations {
 };
 
 int participate(const Arguments& arguments) {
-  const pid_t child = fork();
-  const int rank = child == 0 ? 1 : 0;
+  const int rank = fork_ranks(static_cast<int>(arguments.number("ranks")));
   Known operations(arguments, rank);
   serve(arguments, rank, operations);
-  if (child > 0) waitpid(child, nullptr, 0);
+  await_ranks(rank);
   return 0;
 }
 
@@ -72,15 +72,32 @@ TEST(Harness, TheSlowestRankCounts) {
   EXPECT_GE(batch.turnaround, 5000);
 }
 
-TEST(Harness, AWrongResultEndsTheRun) {
-  std::vector<Participant> participants;
-  participants.push_back(known({{"off", "2"}}));
-  std::vector<Cell> cells = {cell("peer", 0, "quick")};
-  try {
-    measure(participants, cells, kLittle, "ours");
-    FAIL();
-  } catch (const WrongResult& error) {
-    EXPECT_THAT(error.what(), HasSubstr("peer, quick: the result is off by 2; allowed is 0"));
+TEST(Harness, MoreRanksThanCoresTakeTurns) {
+  const std::string self = std::filesystem::canonical("/proc/self/exe").string();
+  Participant participant({.name = "known", .command = {self}, .ranks = 5, .cores = {0}});
+  const Batch batch = participant.time("slow", 1, 20);
+  EXPECT_EQ(batch.microseconds.size(), 20u);
+  EXPECT_GE(batch.median(), 5000);
+  EXPECT_GT(batch.round_trip_after, 0);
+}
+
+TEST(Harness, AWrongResultOfOursEndsTheRunAPeersIsLeftOut) {
+  for (const std::string ours : {"ours", "peer"}) {
+    std::vector<Participant> participants;
+    participants.push_back(known());
+    participants.push_back(known({{"off", "2"}}));
+    std::vector<Cell> cells = {cell("other", 0, "quick"), cell("peer", 1, "quick")};
+    const std::string text = "peer, quick: the result is off by 2; allowed is 0";
+    try {
+      measure(participants, cells, kLittle, ours);
+      EXPECT_EQ(ours, "ours");
+      EXPECT_THAT(cells[1].failed, HasSubstr(text));
+      EXPECT_TRUE(cells[1].medians.empty());
+      EXPECT_FALSE(cells[0].medians.empty() && cells[0].thrown_away == 0);
+    } catch (const WrongResult& error) {
+      EXPECT_EQ(ours, "peer");
+      EXPECT_THAT(error.what(), HasSubstr(text));
+    }
   }
 }
 
@@ -107,8 +124,16 @@ TEST(Harness, WhatDoesNotStayIsStartedForEachBatch) {
   effort.stay = false;
   std::vector<Participant> participants;
   participants.push_back(known());
-  std::vector<Cell> cells = {cell("ours", 0, "quick"), cell("ours", 0, "quick")};
+  participants.push_back(known());
+  std::vector<Cell> cells = {cell("ours", 0, "quick"), cell("ours", 0, "quick"),
+                             cell("ours", 1, "quick"), cell("ours", 1, "quick")};
   measure(participants, cells, effort, "ours");
+  // One for the checks, one or (where the round begins among its cells) two a round.
+  for (const Participant& each : participants) {
+    EXPECT_GE(each.starts(), 5);
+    EXPECT_LE(each.starts(), 1 + 2 * 4);
+    EXPECT_LT(participants[0].starts() + participants[1].starts(), 2 * (1 + 2 * 4));
+  }
   for (const Cell& each : cells) {
     std::size_t batches = static_cast<std::size_t>(each.thrown_away);
     for (const auto& [placement, medians] : each.medians) batches += medians.size();
@@ -150,7 +175,11 @@ TEST(Harness, MediansAreOfEnoughBatchesOfOnePlacement) {
 // A million elements on two ranks: 8 MB in, 8 MB out, 4 MB of what the other has written.
 TEST(Harness, TheFloorIsTheLongestOfWhatMustBe) {
   const std::int64_t n = 1'000'000;
-  const Traffic sum = all_reduce_traffic(n, 2);
+  const Group group = optimizers_group(n);
+  const auto traffic = [&](std::size_t workload) {
+    return traffic_of(group.workloads[workload], group.problem, 2);
+  };
+  const Traffic sum = traffic(0);
   EXPECT_EQ(sum.reads, 8 * n);
   EXPECT_EQ(sum.writes, 8 * n);
   EXPECT_EQ(sum.exchanged, 4 * n);
@@ -167,10 +196,12 @@ TEST(Harness, TheFloorIsTheLongestOfWhatMustBe) {
   EXPECT_EQ(with([](Rates& r) { r.write = 0; }), 0);          // not known
   EXPECT_NEAR(floor_of(sum, rates, 10'000'000), 5000, 1e-6);  // one way
   // g of both; p, m, v once, or p by both.
-  EXPECT_EQ(adam_traffic(n, 2, 4).reads, 20 * n);
-  EXPECT_EQ(adam_traffic(n, 2, 2).reads, 16 * n);
-  EXPECT_EQ(adam_traffic(n, 2, 2).exchanged, 2 * n);
-  EXPECT_EQ(adam_traffic(n, 2, 4).writes, 16 * n);
+  EXPECT_EQ(traffic(1).reads, 20 * n);
+  EXPECT_EQ(traffic(2).reads, 16 * n);
+  EXPECT_EQ(traffic(2).exchanged, 2 * n);
+  EXPECT_EQ(traffic(1).writes, 16 * n);
+  EXPECT_EQ(traffic(3).reads, 28 * n);  // LAMB: its direction, and p again
+  EXPECT_EQ(traffic(3).writes, 20 * n);
 }
 
 TEST(Harness, AnotherBuildIsAFolderOfOneKindOrTheOther) {
@@ -193,6 +224,42 @@ TEST(Harness, AnotherBuildIsAFolderOfOneKindOrTheOther) {
   std::filesystem::create_symlink("/bin/true", folder / "coconet");
   EXPECT_EQ(other_of("x=" + path, "/here").program, path + "/coconet");
   std::filesystem::remove_all(folder);
+}
+
+TEST(Harness, ARowSaysItsSizesAndWhatWasNotMeasured) {
+  Row list, product;
+  list.workload = "adam_list";
+  list.problem = {.elements = 7, .members = {3, 4}};
+  list.us = 2;
+  list.floor_us = 1;
+  product.workload = "matmul";
+  product.problem = {.m = 2, .n = 3, .k = 4};
+  product.us = 1;
+  product.ranks = 4;
+  product.peers = {{"a", {3, true}}};
+  std::vector<Row> rows = {product, list};
+  sort_rows(rows);
+  const auto path =
+      std::filesystem::temp_directory_path() / ("bench-" + std::to_string(getpid()) + ".json");
+  write_json(path.string(), rows);
+  const auto json = nlohmann::json::parse(std::ifstream(path));
+  std::filesystem::remove(path);
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_EQ(json[0]["workload"], "adam_list");
+  EXPECT_EQ(json[0]["elements"], 7);
+  EXPECT_EQ(json[0]["members"], 2);
+  EXPECT_EQ(json[0]["registered"], true);
+  EXPECT_EQ(json[0]["fraction_of_floor"], 0.5);
+  EXPECT_TRUE(json[0]["best_peer"].is_null());
+  EXPECT_FALSE(json[1].contains("elements"));
+  EXPECT_EQ(json[1]["m"], 2);
+  EXPECT_EQ(json[1]["k"], 4);
+  EXPECT_EQ(json[1]["ranks"], 4);
+  EXPECT_EQ(json[1]["peers"]["a"], 3);
+  EXPECT_EQ(json[1]["best_peer"], "a");
+  EXPECT_EQ(json[1]["ratio_to_best_peer"], 3);
+  EXPECT_TRUE(json[1]["best_default"].is_null());
+  EXPECT_TRUE(json[1]["floor_us"].is_null());
 }
 
 TEST(Harness, RatiosAreToTheFastest) {

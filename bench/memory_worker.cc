@@ -2,11 +2,7 @@
 // reads, writes or copies arrays of its own, reads what the next rank has just written, or writes
 // what the next rank has just read.
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -155,20 +151,11 @@ int run(const Arguments& arguments) {
     if (at == MAP_FAILED) throw std::runtime_error("cannot share memory");
     shared.push_back(static_cast<float*>(at));
   }
-  int rank = 0;
-  for (int child = 1; child < ranks && rank == 0; ++child) {
-    const pid_t process = fork();
-    if (process < 0) throw std::runtime_error("cannot start a rank");
-    if (process == 0) {
-      rank = child;
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-    }
-  }
+  const int rank = fork_ranks(ranks);
   pin(arguments, rank);
   MemoryOperations operations(arguments, rank, shared);
   serve(arguments, rank, operations);
-  while (rank == 0 && wait(nullptr) > 0) {
-  }
+  await_ranks(rank);
   return 0;
 }
 

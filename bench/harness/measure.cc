@@ -20,16 +20,21 @@ class RoundRobin {
 
   void run() {
     for (int start = 0; start < effort_.starts; ++start) {
-      for (Cell& cell : cells_) {
-        if (start == 0) perform(cell, [&] { begin(cell); });
+      for (std::size_t i = 0; start == 0 && i < cells_.size(); ++i) {
+        perform(cells_[i], [&] { begin(cells_[i]); });
+        leave(i, i + 1);
       }
       for (int round = 0; round < effort_.rounds; ++round) {
         // Whoever comes first or after whom changes from round to round.
         const std::size_t count = cells_.size();
-        for (std::size_t i = 0; i < count; ++i) {
+        const auto at = [&](std::size_t i) {
           const std::size_t turned = (i + static_cast<std::size_t>(round) * 5) % count;
-          Cell& cell = cells_[round % 2 == 0 ? turned : count - 1 - turned];
+          return i == count ? count : round % 2 == 0 ? turned : count - 1 - turned;
+        };
+        for (std::size_t i = 0; i < count; ++i) {
+          Cell& cell = cells_[at(i)];
           perform(cell, [&] { add_batch(cell); });
+          leave(at(i), at(i + 1));
         }
       }
       for (Participant& participant : participants_) participant.stop();
@@ -41,14 +46,25 @@ class RoundRobin {
     if (!cell.failed.empty()) return;
     try {
       act();
-      if (!effort_.stay) participants_[cell.participant].stop();
     } catch (const ParticipantFailed& failure) {
       if (cell.name == ours_) throw;
       std::fprintf(stderr, "bench: left out of %s: %s\n", cell.workload.c_str(), failure.what());
       for (Cell& other : cells_) {
         if (other.participant == cell.participant) other.failed = failure.what();
       }
+    } catch (const WrongResult& wrong) {
+      if (cell.name == ours_) throw;
+      std::fprintf(stderr, "bench: left out: %s\n", wrong.what());
+      cell.failed = wrong.what();
     }
+  }
+
+  // What does not stay ends where the next cell is another participant's.
+  void leave(std::size_t cell, std::size_t next) {
+    const std::size_t participant = cells_[cell].participant;
+    if (effort_.stay) return;
+    if (next < cells_.size() && cells_[next].participant == participant) return;
+    participants_[participant].stop();
   }
 
   // Its result is right; how many iterations make a batch.

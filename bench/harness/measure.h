@@ -29,11 +29,11 @@ struct Cell {
 };
 
 struct Effort {
-  int rounds = 12;
+  int rounds = 8;
   int starts = 2;  // of every participant: other pages of memory each time
   double batch_microseconds = 10'000;
   int fewest_batches = 3;  // of a placement, for a figure of it
-  bool stay = true;        // participants run all the time; false: only during their batch
+  bool stay = true;        // participants run all the time; false: during their batches alone
 };
 
 // A participant's result was not the expected one.
@@ -41,8 +41,8 @@ struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A cell of `ours` that fails ends the measurement (ParticipantFailed); one of another participant
-// is left out from there on. WrongResult for any.
+// A cell of `ours` that fails or is wrong ends the measurement (ParticipantFailed, WrongResult). Of
+// another participant all cells are left out from its failure on, one cell where it is wrong.
 void measure(std::vector<Participant>& participants, std::vector<Cell>& cells, const Effort& effort,
              const std::string& ours);
 

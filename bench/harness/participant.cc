@@ -80,6 +80,7 @@ Participant::Participant(Participant&& other) noexcept
       page_(std::exchange(other.page_, -1)),
       log_(std::exchange(other.log_, -1)),
       process_(std::exchange(other.process_, -1)),
+      starts_(other.starts_),
       sockets_(std::exchange(other.sockets_, {})) {}
 
 Participant::~Participant() { stop(); }
@@ -92,6 +93,7 @@ void Participant::make_page() {
 
 void Participant::start() {
   if (process_ > 0) return;
+  ++starts_;
   make_page();
   static int started = 0;
   const std::string pid = std::to_string(getpid());

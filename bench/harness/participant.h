@@ -39,6 +39,7 @@ class Participant {
   ~Participant();
 
   const std::string& name() const { return program_.name; }
+  int starts() const { return starts_; }  // how often it was started
 
   // Does nothing if it runs. Throws ParticipantFailed with the end of what it has printed, as do
   // the following, which start it.
@@ -61,6 +62,7 @@ class Participant {
   Program program_;
   int page_ = -1, log_ = -1;
   int process_ = -1;
+  int starts_ = 0;
   std::vector<int> sockets_;  // by rank
 };
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -20,48 +21,182 @@ bool in_path(const std::string& program) {
   return system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-// `settings`: options of the launcher, beyond those that every peer gets.
-Peer peer(const std::string& name, bool tuned, const std::vector<std::string>& launcher,
-          const std::string& settings, const std::string& worker) {
-  Peer out;
-  out.name = name;
-  out.tuned = tuned;
-  out.settings = tuned ? "malloc keeps memory, huge pages " + settings : "default settings";
-  out.program.name = name;
-  out.program.command = launcher;
-  std::istringstream text(settings);
-  for (std::string word; text >> word;) out.program.command.push_back(word);
-  out.program.command.push_back(worker);
-  if (tuned) out.program.variables.push_back(kKeepMemory);
-  out.program.words["pages"] = tuned ? "huge" : "small";
+bool executable(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> out;
+  for (std::string word; in >> word;) out.push_back(word);
   return out;
 }
 
-void add_open_mpi(PeerList& out, const std::string& worker, const std::vector<std::string>& more) {
-  const auto add = [&](const std::string& name, bool tuned, const std::string& settings) {
-    Peer made =
-        peer(name, tuned, {"mpirun.openmpi", "-np", "2", "--bind-to", "none"}, settings, worker);
-    made.program.variables.push_back("OMPI_ALLOW_RUN_AS_ROOT=1");
-    made.program.variables.push_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
-    out.there.push_back(std::move(made));
-  };
-  add("openmpi", false, "");
-  add("openmpi-tuned", true, "");
-  add("openmpi-ucx", true, "--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any");
-  add("openmpi-halving", true,
-      "--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_allreduce_algorithm 6");
-  for (std::size_t i = 0; i < more.size(); ++i) {
-    add("openmpi-given-" + std::to_string(i + 1), true, more[i]);
-  }
-}
+// One way to run a library: words for its launcher, variables of its environment.
+struct Settings {
+  std::string name;  // "": the library's defaults
+  std::string words = {}, variables = {};
+};
 
-void add_mpich(PeerList& out, const std::string& worker) {
-  const std::vector<std::string> launcher = {"mpirun.mpich", "-np", "2", "-bind-to", "none"};
-  out.there.push_back(peer("mpich", false, launcher, "", worker));
-  out.there.push_back(peer("mpich-tuned", true, launcher, "", worker));
-}
+// A library: how its ranks are started, whatever the settings, and its settings.
+struct LibraryKind {
+  std::string name;
+  std::vector<std::string> command;    // up to the program of a rank
+  std::vector<std::string> variables;  // of every setting
+  std::string worker;
+  std::vector<Settings> settings;
+};
+
+class Finder {
+ public:
+  explicit Finder(const PeerOptions& options)
+      : options_(options), environments_(options.folder + "/../peers/") {}
+
+  PeerList find() {
+    add_open_mpi("openmpi", "mpirun.openmpi", "apt install openmpi-bin libopenmpi-dev");
+    add_open_mpi("openmpi5", environments_ + "openmpi5/bin/mpirun", "bench/peers.sh openmpi5");
+    add_mpich("mpich", "mpirun.mpich", "apt install mpich libmpich-dev");
+    add_mpich("mpich5", environments_ + "mpich5/bin/mpirun", "bench/peers.sh mpich5");
+    add_intel_mpi();
+    add_oneccl();
+    add_torch();
+    return out_;
+  }
+
+ private:
+  bool wanted(const std::string& name) const {
+    return options_.only.empty() ||
+           std::any_of(options_.only.begin(), options_.only.end(),
+                       [&](const std::string& begin) { return name.starts_with(begin); });
+  }
+
+  // `program`: what the build makes of it.
+  bool need(const std::string& name, const std::string& program, bool there,
+            const std::string& bring) {
+    if (!wanted(name)) return false;
+    const bool built = access((options_.folder + "/" + program).c_str(), R_OK) == 0;
+    if (there && built) return true;
+    out_.absent.push_back(name + ": " + (there ? "its ranks are not built" : "not there") + "; " +
+                          (there ? "" : bring + ", then ") + "make bench");
+    return false;
+  }
+
+  void add(const LibraryKind& kind) {
+    for (const Settings& with : kind.settings) {
+      const bool tuned = !with.name.empty();
+      Peer peer;
+      peer.name = kind.name + (tuned ? "-" + with.name : "");
+      peer.tuned = tuned;
+      peer.settings = tuned ? "malloc keeps memory, huge pages " + with.words + with.variables
+                            : "default settings";
+      Program& program = peer.program;
+      program.name = peer.name;
+      program.command = kind.command;
+      for (const std::string& word : words_of(with.words)) program.command.push_back(word);
+      program.command.push_back(kind.worker);
+      program.variables = kind.variables;
+      program.variables.push_back("OMP_NUM_THREADS=1");
+      for (const std::string& one : words_of(with.variables)) program.variables.push_back(one);
+      if (tuned) program.variables.push_back(kKeepMemory);
+      program.words["pages"] = tuned ? "huge" : "small";
+      out_.there.push_back(std::move(peer));
+    }
+  }
+
+  LibraryKind mpi(const std::string& name, const std::string& launcher) const {
+    return {name,
+            {launcher, "-np", std::to_string(options_.ranks)},
+            {},
+            options_.folder + "/mpi_" + name,
+            {{""}, {"tuned"}}};
+  }
+
+  // `launcher`: a program, or one in the path.
+  bool need_mpi(const std::string& name, const std::string& launcher, const std::string& bring) {
+    const bool there = launcher[0] == '/' ? executable(launcher) : in_path(launcher);
+    return need(name, "mpi_" + name, there, bring);
+  }
+
+  void add_open_mpi(const std::string& name, const std::string& launcher,
+                    const std::string& bring) {
+    if (!need_mpi(name, launcher, bring)) return;
+    LibraryKind kind = mpi(name, launcher);
+    for (const char* word : {"--bind-to", "none"}) kind.command.push_back(word);
+    if (options_.crowded) kind.command.push_back("--oversubscribe");
+    kind.variables = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
+    kind.settings.push_back(
+        {"ucx", "--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any"});
+    if (name == "openmpi") {
+      kind.settings.push_back(
+          {"halving",
+           "--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_allreduce_algorithm 6"});
+      for (std::size_t i = 0; i < options_.open_mpi.size(); ++i) {
+        kind.settings.push_back({"given-" + std::to_string(i + 1), options_.open_mpi[i]});
+      }
+    }
+    add(kind);
+  }
+
+  void add_mpich(const std::string& name, const std::string& launcher, const std::string& bring) {
+    if (!need_mpi(name, launcher, bring)) return;
+    LibraryKind kind = mpi(name, launcher);
+    for (const char* word : {"-bind-to", "none"}) kind.command.push_back(word);
+    if (name == "mpich5") {
+      kind.settings.push_back({"posix", "", "MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM=mpir"});
+    }
+    add(kind);
+  }
+
+  void add_intel_mpi() {
+    const std::string root = environments_ + "impi";
+    if (!need_mpi("impi", root + "/bin/mpirun", "bench/peers.sh impi")) return;
+    LibraryKind kind = mpi("impi", root + "/bin/mpirun");
+    // The harness pins ranks itself.
+    kind.variables = {"I_MPI_ROOT=" + root, "I_MPI_PIN=0"};
+    kind.settings.push_back({"13", "", "I_MPI_ADJUST_ALLREDUCE=13"});
+    if (options_.crowded) kind.settings.push_back({"yield", "", "I_MPI_THREAD_YIELD=2"});
+    add(kind);
+  }
+
+  void add_oneccl() {
+    const std::string root = environments_ + "oneccl";
+    const bool there = std::filesystem::exists(root + "/lib/ccl/cpu/lib/libccl.a");
+    if (!need("oneccl", "oneccl", there, "bench/peers.sh oneccl")) return;
+    // Its thread beside each rank's, which it has by default, takes a core from a rank.
+    add({"oneccl",
+         {},
+         {"FI_PROVIDER_PATH=" + root + "/lib", "I_MPI_ROOT=" + root},
+         options_.folder + "/oneccl",
+         {{""},
+          {"tuned", "", "CCL_ATL_TRANSPORT=ofi FI_PROVIDER=tcp CCL_WORKER_OFFLOAD=0"},
+          {"shm", "",
+           "CCL_ATL_TRANSPORT=ofi FI_PROVIDER=tcp CCL_ATL_SHM=1 CCL_ALLREDUCE=nreduce "
+           "CCL_WORKER_OFFLOAD=0"}}});
+  }
+
+  void add_torch() {
+    const std::string own = environments_ + "torch/bin/python";
+    if (!wanted("torch")) return;
+    const bool there = executable(own) || system("python3 -c 'import torch' >/dev/null 2>&1") == 0;
+    if (!need("torch", "libserve.so", there, "bench/peers.sh torch (5.4 GB)")) return;
+    add({"torch",
+         {executable(own) ? own : "python3", options_.source + "/bench/peers/torch_worker.py"},
+         {"GLOO_SOCKET_IFNAME=lo", "MKL_NUM_THREADS=1"},
+         options_.folder + "/libserve.so",
+         {{""}, {"tuned"}}});
+    for (Peer& peer : out_.there) peer.framework = peer.name.starts_with("torch");
+  }
+
+  const PeerOptions& options_;
+  std::string environments_;
+  PeerList out_;
+};
 
 }  // namespace
+
+bool Peer::has(const std::string& workload, const std::string& dtype) const {
+  return !framework || (dtype == "f32" && (workload == "all_reduce" || workload == "adam"));
+}
+
+bool Peer::has_form(const std::string& form) const { return !framework || form == "all_reduce"; }
 
 Other other_of(const std::string& text, const std::string& folder) {
   const std::size_t equals = text.find('=');
@@ -79,25 +214,6 @@ Other other_of(const std::string& text, const std::string& folder) {
                       "build, or one that holds coconet/kernel");
 }
 
-PeerList find_peers(const std::string& folder, const std::vector<std::string>& open_mpi_options) {
-  PeerList out;
-  const auto find = [&](const std::string& name, const std::string& packages, auto add) {
-    const std::string worker = folder + "/mpi_" + name;
-    if (access(worker.c_str(), X_OK) == 0 && in_path("mpirun." + name)) {
-      add(out, worker);
-    } else {
-      out.absent.push_back(name + ": not found when the bench was built (apt install " + packages +
-                           ", then cmake again)");
-    }
-  };
-  find("openmpi", "openmpi-bin libopenmpi-dev", [&](PeerList& list, const std::string& worker) {
-    add_open_mpi(list, worker, open_mpi_options);
-  });
-  find("mpich", "mpich libmpich-dev", add_mpich);
-  out.absent.push_back(system("python3 -c 'import torch' >/dev/null 2>&1") == 0
-                           ? "torch + gloo: importable, but the bench has no ranks for it"
-                           : "torch + gloo: python3 cannot import torch");
-  return out;
-}
+PeerList find_peers(const PeerOptions& options) { return Finder(options).find(); }
 
 }  // namespace coconet::bench

@@ -10,9 +10,13 @@ namespace coconet::bench {
 
 struct Peer {
   std::string name;
-  bool tuned = false;    // not the library's default settings
-  std::string settings;  // in words, for people
-  Program program;
+  bool tuned = false;      // not the library's default settings
+  std::string settings;    // in words, for people
+  bool framework = false;  // has all_reduce and Adam's step of f32 alone, the latter its own
+  Program program = {};
+
+  bool has(const std::string& workload, const std::string& dtype) const;
+  bool has_form(const std::string& form) const;
 };
 
 // Another build of ours, or the same with other kernel headers: what a change is compared with, in
@@ -32,8 +36,16 @@ struct PeerList {
   std::vector<std::string> absent;  // "NAME: why"
 };
 
-// `folder` holds the programs that the build made for them. Each of `open_mpi_options`, words for
-// mpirun, makes one more tuned peer.
-PeerList find_peers(const std::string& folder, const std::vector<std::string>& open_mpi_options);
+struct PeerOptions {
+  std::string folder;  // <build>/bench, of the programs that the build made; <build>/peers beside
+                       // it has the environments that bench/peers.sh makes
+  std::string source;  // the root of the sources
+  int ranks = 2;
+  bool crowded = false;                    // more ranks than cores
+  std::vector<std::string> open_mpi = {};  // each, words for mpirun, makes one more tuned peer
+  std::vector<std::string> only = {};      // peers whose name begins so; none: all
+};
+
+PeerList find_peers(const PeerOptions& options);
 
 }  // namespace coconet::bench

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/worker/problem.h"
+
 namespace coconet::bench {
 
 struct PeerTime {
@@ -18,15 +20,16 @@ struct Row {
   std::string workload;
   int ranks = 2;
   std::string dtype = "f32";
-  std::int64_t elements = 0;
+  Problem problem;
   bool registered = true;  // buffers stand in the symmetric heap
   bool fresh = true;       // Setup::fresh
   std::string placement;
   double round_trip = 0;  // of a flag, nanoseconds
   double us = 0;
   double floor_us = 0;
+  double through_memory_us = 0;  // of a product: floor_us, and the floor of what follows
   double bound_us = 0;  // the best peer's all_reduce alone, of a workload that holds one; else 0
-  std::map<std::string, double> others;   // ours of other builds
+  std::map<std::string, double> others;   // ours of other builds, unscheduled, contiguous
   std::map<std::string, double> rates;    // GB/s of the floor's operations
   std::map<std::string, PeerTime> peers;  // a peer's better form
 
@@ -36,6 +39,8 @@ struct Row {
   double ratio(const std::string& peer) const;
 };
 
+// By ranks, workload and dtype; sizes stay in the order in which they were measured.
+void sort_rows(std::vector<Row>& rows);
 void print_table(const std::vector<Row>& rows);
 // UserError if the file cannot be written.
 void write_json(const std::string& path, const std::vector<Row>& rows);

@@ -14,7 +14,7 @@ namespace coconet::bench {
 
 class Arrays {
  public:
-  // `huge`: of 2 MiB pages where the system gives them; else of malloc.
+  // `huge`: arrays of 256 KiB and more of 2 MiB pages, where the system gives them.
   explicit Arrays(bool huge) : huge_(huge) {}
   Arrays(const Arrays&) = delete;
   Arrays& operator=(const Arrays&) = delete;
@@ -25,13 +25,14 @@ class Arrays {
   template <class T>
   T* make(std::int64_t count) {
     constexpr std::size_t kPage = 4096, kHugePage = std::size_t{2} << 20, kStagger = 576;
-    const std::size_t alignment = huge_ ? kHugePage : kPage;
     const std::size_t offset = blocks_.size() * kStagger % kPage;
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T) + offset;
+    const bool huge = huge_ && bytes >= kHugePage / 8;
+    const std::size_t alignment = huge ? kHugePage : kPage;
     const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
     void* block = std::aligned_alloc(alignment, whole);
     if (block == nullptr) throw std::bad_alloc();
-    if (huge_) madvise(block, whole, MADV_HUGEPAGE);
+    if (huge) madvise(block, whole, MADV_HUGEPAGE);
     blocks_.push_back(block);
     return reinterpret_cast<T*>(static_cast<std::byte*>(block) + offset);
   }

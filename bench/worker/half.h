@@ -1,4 +1,4 @@
-// f16 as peers have it: no library here sums it, so they widen it themselves.
+// f16 and bf16 as peers have them: no library here sums f16, so they widen it themselves.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,25 @@ inline void widen(const Half* from, float* out, std::int64_t count, bool add) {
   }
 #endif
   for (; i < count; ++i) out[i] = (add ? out[i] : 0) + widened(from[i]);
+}
+
+// bf16: the upper half of a float. NaNs do not occur.
+struct Bf16 {
+  std::uint16_t bits;
+};
+
+inline float widened(Bf16 value) {
+  const std::uint32_t bits = std::uint32_t{value.bits} << 16;
+  float out = 0;
+  std::memcpy(&out, &bits, sizeof out);
+  return out;
+}
+
+// Rounds to nearest even.
+inline Bf16 bf16_of(float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return {static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16)};
 }
 
 }  // namespace coconet::bench

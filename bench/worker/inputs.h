@@ -35,37 +35,15 @@ inline float total(int ranks, std::int64_t i, decltype(gradient)& of = gradient)
   return sum;
 }
 
-struct AdamScalars {
+struct StepScalars {
   float lr = 0.1f, beta1 = 0.9f, beta2 = 0.999f, eps = 1e-8f;
+  float wd = 0.01f;  // LAMB's
   int step = 10;
 };
 
 // Which elements are compared: of many every 7th, which meets every place in vectors and blocks.
 inline std::int64_t compared_step(std::int64_t elements) {
   return elements > std::int64_t{1} << 20 ? 7 : 1;
-}
-
-struct AdamValues {
-  double p = 0, m = 0, v = 0;
-};
-
-// Element i after one step from the values above, in double.
-inline AdamValues adam_expected(const AdamScalars& with, int ranks, std::int64_t i,
-                                decltype(gradient)& of = gradient) {
-  const double beta1 = with.beta1, beta2 = with.beta2;
-  const double mean = static_cast<double>(total(ranks, i, of)) / ranks;
-  AdamValues out;
-  out.m = beta1 * first_moment(i) + (1 - beta1) * mean;
-  out.v = beta2 * second_moment(i) + (1 - beta2) * mean * mean;
-  double rest1 = 1, rest2 = 1;
-  for (int step = 0; step < with.step; ++step) {
-    rest1 *= beta1;
-    rest2 *= beta2;
-  }
-  const double mh = out.m / (1 - rest1);
-  const double vh = out.v / (1 - rest2);
-  out.p = parameter(i) - with.lr * mh / (std::sqrt(vh) + with.eps);
-  return out;
 }
 
 // max that does not lose NaN.

@@ -34,14 +34,14 @@ std::int64_t now() {
       .count();
 }
 
-Gate::Gate(Page* page, int rank, int ranks, std::function<bool()> alive)
-    : page_(page), rank_(rank), ranks_(ranks), alive_(std::move(alive)) {}
+Gate::Gate(Page* page, int rank, int ranks, bool crowded, std::function<bool()> alive)
+    : page_(page), rank_(rank), ranks_(ranks), crowded_(crowded), alive_(std::move(alive)) {}
 
-// Yields after a while: ranks may outnumber cores, or another process may have taken one.
+// Yields after a while, as another process may have taken a core.
 void Gate::wait(const std::atomic<std::int64_t>& flag, std::int64_t least) const {
   for (std::int64_t turn = 1; flag.load(std::memory_order_acquire) < least; ++turn) {
     relax();
-    if (turn > 20'000) sched_yield();
+    if (crowded_ || turn > 20'000) sched_yield();
     if (turn % 1'000'000 == 0 && !alive_()) _exit(1);
   }
 }
@@ -68,6 +68,7 @@ double Gate::round_trip() {
   if (ranks_ < 2) return 0;
   std::vector<double> groups;
   meet();
+  ++probes_;
   for (int group = 0; rank_ < 2 && group < kGroups; ++group) {
     const std::int64_t from = now();
     for (int trip = 0; trip < kTrips; ++trip) {
@@ -81,6 +82,11 @@ double Gate::round_trip() {
       if (rank_ == 1) page_->pong.value.store(trips_, std::memory_order_release);
     }
     groups.push_back(static_cast<double>(now() - from) / kTrips);
+  }
+  if (rank_ == 0) page_->probed.value.store(probes_, std::memory_order_release);
+  while (rank_ > 1 && page_->probed.value.load(std::memory_order_acquire) < probes_) {
+    usleep(50);
+    if (!alive_()) _exit(1);
   }
   meet();
   if (groups.empty()) return 0;

@@ -19,7 +19,7 @@ struct alignas(128) Flag {
 
 struct Page {
   Flag arrived[kMaxRanks];
-  Flag start, ping, pong;
+  Flag start, ping, pong, probed;
 };
 
 // Nanoseconds of the clock that all cores share.
@@ -28,7 +28,8 @@ std::int64_t now();
 // Where the ranks meet. `alive` is asked now and then while a rank waits; false ends the process.
 class Gate {
  public:
-  Gate(Page* page, int rank, int ranks, std::function<bool()> alive);
+  // `crowded`: ranks share cores, so whoever waits gives his away at once.
+  Gate(Page* page, int rank, int ranks, bool crowded, std::function<bool()> alive);
 
   // Until all ranks are here.
   void meet();
@@ -36,7 +37,7 @@ class Gate {
   // noticing that the others are here counts as the time of what follows.
   std::int64_t begin();
   // Nanoseconds of a flag's round trip between ranks 0 and 1, the median of many. The other ranks
-  // wait meanwhile.
+  // sleep meanwhile.
   double round_trip();
 
  private:
@@ -44,8 +45,9 @@ class Gate {
 
   Page* page_;
   int rank_, ranks_;
+  bool crowded_;
   std::function<bool()> alive_;
-  std::int64_t meetings_ = 0, start_ = 0, trips_ = 0;
+  std::int64_t meetings_ = 0, start_ = 0, trips_ = 0, probes_ = 0;
 };
 
 // Maps the page that `path` names (harness/participant.h makes it).

@@ -1,8 +1,12 @@
 #include "bench/worker/serve.h"
 
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <sstream>
 #include <stdexcept>
 
@@ -25,10 +29,35 @@ std::int64_t Arguments::number(std::string_view name, std::int64_t otherwise) co
   return value.empty() ? otherwise : std::stoll(value);
 }
 
-void pin(const Arguments& arguments, int rank) {
+int fork_ranks(int ranks) {
+  for (int rank = 1; rank < ranks; ++rank) {
+    const pid_t process = fork();
+    if (process < 0) throw std::runtime_error("cannot start a rank");
+    if (process > 0) continue;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return rank;
+  }
+  return 0;
+}
+
+void await_ranks(int rank) {
+  while (rank == 0 && wait(nullptr) > 0) {
+  }
+}
+
+namespace {
+
+std::vector<int> cores_of(const Arguments& arguments) {
   std::vector<int> cores;
   std::istringstream text(arguments.text("cores"));
   for (std::string core; std::getline(text, core, ',');) cores.push_back(std::stoi(core));
+  return cores;
+}
+
+}  // namespace
+
+void pin(const Arguments& arguments, int rank) {
+  const std::vector<int> cores = cores_of(arguments);
   if (cores.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -69,7 +98,9 @@ void time_batch(const Command& command, bool fresh, Gate& gate, int socket,
 void serve(const Arguments& arguments, int rank, Operations& operations) {
   const int socket = connect_to(arguments.text("socket"));
   const int ranks = static_cast<int>(arguments.number("ranks", 2));
-  Gate gate(map_page(arguments.text("page")), rank, ranks, [socket] { return connected(socket); });
+  const auto cores = std::max<std::size_t>(1, cores_of(arguments).size());
+  Gate gate(map_page(arguments.text("page")), rank, ranks, static_cast<std::size_t>(ranks) > cores,
+            [socket] { return connected(socket); });
   const bool fresh = arguments.text("fresh") != "no";
   const Hello hello{rank};
   if (!send_all(socket, &hello, sizeof hello)) throw std::runtime_error("the harness is gone");

@@ -34,6 +34,12 @@ class Operations {
   virtual double check(const std::string& name) = 0;
 };
 
+// For participants that no launcher starts: makes this process rank 0 and others the ranks after
+// it, which die with it. Gives this process's rank.
+int fork_ranks(int ranks);
+// On rank 0, until those have ended.
+void await_ranks(int rank);
+
 // Pins this rank to the core that the arguments give it; before its memory is touched.
 void pin(const Arguments& arguments, int rank);
 
