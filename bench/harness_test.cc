@@ -119,6 +119,17 @@ TEST(Harness, APeerThatDiesIsLeftOutAndOursIsNot) {
   }
 }
 
+TEST(Harness, APeerThatIsNotTheBestByFarGetsFewBatches) {
+  std::vector<Participant> participants;
+  participants.push_back(known());
+  std::vector<Cell> cells = {cell("ours", 0, "slow"), cell("a", 0, "quick"), cell("b", 0, "slow")};
+  for (Cell& each : cells) each.peer = each.name != "ours";
+  measure(participants, cells, kLittle, "ours");
+  EXPECT_EQ(cells[0].batches, 4);
+  EXPECT_EQ(cells[1].batches, 4);
+  EXPECT_EQ(cells[2].batches, kLittle.fewest_batches);
+}
+
 TEST(Harness, WhatDoesNotStayIsStartedForEachBatch) {
   Effort effort = kLittle;
   effort.stay = false;

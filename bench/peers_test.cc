@@ -238,7 +238,10 @@ TEST(Peers, AFrameworkHasWhatItHas) {
   EXPECT_FALSE(torch.has("adam", "f16"));
   EXPECT_FALSE(torch.has("lamb", "f32"));
   EXPECT_FALSE(torch.has_form("scatter"));
-  EXPECT_TRUE(Peer{}.has("lamb", "f16"));
+  const Peer oneccl{.name = "oneccl-shm", .settings = ""};
+  EXPECT_TRUE(oneccl.has("lamb", "f16"));
+  EXPECT_TRUE(oneccl.has_form("scatter"));
+  EXPECT_FALSE(oneccl.has_form("per_tensor"));
 }
 
 }  // namespace

@@ -134,6 +134,7 @@ class OneGroup {
     program.words.merge(words_of(group_.problem));
     program.words["group"] = group_.name;
     add(std::move(program));
+    const std::size_t first = cells_.size();
     std::vector<std::string> sums;
     for (const Workload& workload : group_.workloads) {
       if (!peer.has(workload.name, workload.dtype)) continue;
@@ -152,6 +153,7 @@ class OneGroup {
         }
       }
     }
+    for (std::size_t i = first; i < cells_.size(); ++i) cells_[i].peer = true;
   }
 
   double median(const Cell& cell, const std::string& placement) const {

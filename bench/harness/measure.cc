@@ -24,6 +24,7 @@ class RoundRobin {
         perform(cells_[i], [&] { begin(cells_[i]); });
         leave(i, i + 1);
       }
+      if (start == 0) find_hopeless();
       for (int round = 0; round < effort_.rounds; ++round) {
         // Whoever comes first or after whom changes from round to round.
         const std::size_t count = cells_.size();
@@ -33,6 +34,7 @@ class RoundRobin {
         };
         for (std::size_t i = 0; i < count; ++i) {
           Cell& cell = cells_[at(i)];
+          if (cell.hopeless && cell.batches >= effort_.fewest_batches) continue;
           perform(cell, [&] { add_batch(cell); });
           leave(at(i), at(i + 1));
         }
@@ -78,13 +80,28 @@ class RoundRobin {
                     cell.bound);
       throw WrongResult(text);
     }
-    const double one = participant.time(cell.operation, 1, 3).turnaround;
+    constexpr double kLong = 20'000;
+    double one = participant.time(cell.operation, 0, 1).turnaround;
+    if (one < kLong) one = participant.time(cell.operation, 1, 3).turnaround;
+    cell.first = one;
     cell.iterations = std::clamp<std::int64_t>(
         static_cast<std::int64_t>(effort_.batch_microseconds / one), 1, kMostIterations);
     cell.warm_up = std::max<std::int64_t>(1, cell.iterations / 10);
   }
 
+  void find_hopeless() {
+    for (Cell& cell : cells_) {
+      for (const Cell& other : cells_) {
+        const bool same = cell.workload == other.workload && cell.dtype == other.dtype;
+        if (!same || !cell.peer || !other.peer || other.first <= 0) continue;
+        if (cell.first > kHopeless * other.first) cell.hopeless = true;
+      }
+      if (cell.hopeless && cell.iterations == 1) cell.warm_up = 0;
+    }
+  }
+
   void add_batch(Cell& cell) {
+    ++cell.batches;
     const Batch batch =
         participants_[cell.participant].time(cell.operation, cell.warm_up, cell.iterations);
     const std::string placement = placement_of(batch);

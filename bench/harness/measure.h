@@ -25,7 +25,11 @@ struct Cell {
   ByPlacement medians = {};                  // of batches
   ByPlacement round_trips = {};              // nanoseconds
   int thrown_away = 0;                       // batches of no placement
-  std::string failed = {};                   // why there is nothing more of it
+  double first = 0;                          // microseconds of an iteration, before all batches
+  int batches = 0;
+  bool peer = false;        // one of those of which the best counts
+  bool hopeless = false;    // a peer that is not the best by far: only a few batches
+  std::string failed = {};  // why there is nothing more of it
 };
 
 struct Effort {
@@ -45,6 +49,9 @@ struct WrongResult : std::runtime_error {
 // another participant all cells are left out from its failure on, one cell where it is wrong.
 void measure(std::vector<Participant>& participants, std::vector<Cell>& cells, const Effort& effort,
              const std::string& ours);
+
+// A hopeless peer takes this many times as long as the fastest of its workload and dtype.
+inline constexpr double kHopeless = 10;
 
 // Of what was filed under a placement; 0 if that is fewer than `fewest`.
 double median_of(const ByPlacement& values, const std::string& placement, int fewest);

@@ -196,7 +196,11 @@ bool Peer::has(const std::string& workload, const std::string& dtype) const {
   return !framework || (dtype == "f32" && (workload == "all_reduce" || workload == "adam"));
 }
 
-bool Peer::has_form(const std::string& form) const { return !framework || form == "all_reduce"; }
+bool Peer::has_form(const std::string& form) const {
+  // oneCCL takes so long for a call that one for each tensor is never its best, but minutes.
+  if (form == "per_tensor" && name.starts_with("oneccl")) return false;
+  return !framework || form == "all_reduce";
+}
 
 Other other_of(const std::string& text, const std::string& folder) {
   const std::size_t equals = text.find('=');

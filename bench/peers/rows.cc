@@ -15,19 +15,30 @@ namespace {
 // One row: parts[0..count) summed, plus r, to `added`; normalised, to `out`.
 void norm_row(const Bf16* const* parts, int count, const Bf16* r, const Bf16* gamma, Bf16* added,
               Bf16* out, std::int64_t columns) {
+  constexpr std::int64_t kBlock = 512;
+  float sum[kBlock];
   float squares = 0;
+  for (std::int64_t at = 0; at < columns; at += kBlock) {
+    const std::int64_t length = std::min(kBlock, columns - at);
+    for (std::int64_t j = 0; j < length; ++j) sum[j] = widened(r[at + j]);
+    for (int part = 0; part < count; ++part) {
+      const Bf16* from = parts[part] + at;
+      for (std::int64_t j = 0; j < length; ++j) sum[j] += widened(from[j]);
+    }
+    Bf16* __restrict to = added + at;
 #pragma omp simd reduction(+ : squares)
-  for (std::int64_t j = 0; j < columns; ++j) {
-    float sum = widened(parts[0][j]);
-    for (int part = 1; part < count; ++part) sum += widened(parts[part][j]);
-    const Bf16 value = bf16_of(sum + widened(r[j]));
-    added[j] = value;
-    squares += widened(value) * widened(value);
+    for (std::int64_t j = 0; j < length; ++j) {
+      const Bf16 value = bf16_of(sum[j]);
+      to[j] = value;
+      squares += widened(value) * widened(value);
+    }
   }
   const float scale = 1 / std::sqrt(squares / static_cast<float>(columns) + kRowEps);
+  const Bf16* __restrict from = added;
+  Bf16* __restrict to = out;
 #pragma GCC ivdep
   for (std::int64_t j = 0; j < columns; ++j) {
-    out[j] = bf16_of(widened(added[j]) * scale * widened(gamma[j]));
+    to[j] = bf16_of(widened(from[j]) * scale * widened(gamma[j]));
   }
 }
 
