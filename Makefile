@@ -4,7 +4,7 @@
 #   make tool       the tool alone
 #   make demo       the programs of examples/ on real data (examples/demo.py)
 #   make test       all tests and checks; ends with ctest's summary
-#   make bench      ours and other libraries side by side, half an hour; make bench-full, hours
+#   make bench      ours and other libraries side by side, half an hour; make bench-full, two
 #   make check      formatting, layers, sizes, headers: what needs no test run
 #   make format     formats every C++ file in place
 #   make test-asan  the tests under the address and undefined behaviour sanitizers

@@ -12,8 +12,14 @@
 #include "bench/harness/placement.h"
 #include "bench/harness/report.h"
 #include "bench/harness/workload.h"
-#include "bench/worker/serve.h"
+#include "bench/worker/expected.h"
 #include "coconet/base/error.h"
+
+extern "C" {
+int coconet_bench_serve(int argc, char** argv, int rank, void (*perform)(const char*),
+                        void (*use)(const char*), double (*check)(const char*));
+int coconet_bench_values(const char* of, int ranks, std::int64_t count, float* out);
+}
 
 namespace coconet::bench {
 namespace {
@@ -39,6 +45,19 @@ class Known : public Operations {
   int rank_;
 };
 
+// As ranks that are not written in C++ are served (peers/serve_library.cc).
+int participate_by_library(int argc, char** argv) {
+  const Arguments arguments(argc, argv);
+  const int rank = fork_ranks(static_cast<int>(arguments.number("ranks")));
+  const auto slow = [](const char* name) {
+    if (std::string(name) == "slow") usleep(5000);
+  };
+  const int status = coconet_bench_serve(
+      argc, argv, rank, slow, [](const char*) {}, [](const char*) { return 0.25; });
+  await_ranks(rank);
+  return status;
+}
+
 int participate(const Arguments& arguments) {
   const int rank = fork_ranks(static_cast<int>(arguments.number("ranks")));
   Known operations(arguments, rank);
@@ -63,6 +82,12 @@ Cell cell(const std::string& name, std::size_t participant, const std::string& o
 
 const Effort kLittle = {.rounds = 2, .starts = 2, .batch_microseconds = 100, .fewest_batches = 1};
 
+std::size_t batches_of(const Cell& cell) {
+  std::size_t out = static_cast<std::size_t>(cell.thrown_away);
+  for (const auto& [placement, medians] : cell.medians) out += medians.size();
+  return out;
+}
+
 TEST(Harness, TheSlowestRankCounts) {
   Participant participant = known();
   const Batch batch = participant.time("slow", 1, 3);
@@ -70,6 +95,21 @@ TEST(Harness, TheSlowestRankCounts) {
   EXPECT_GE(batch.median(), 5000);
   EXPECT_GT(batch.round_trip_before, 0);
   EXPECT_GE(batch.turnaround, 5000);
+}
+
+TEST(Harness, RanksInAnotherLanguageAreServedByALibrary) {
+  Participant participant = known({{"by", "library"}});
+  EXPECT_EQ(participant.check("quick"), 0.25);
+  EXPECT_GE(participant.time("slow", 0, 3).median(), 5000);
+  float values[3] = {};
+  EXPECT_EQ(coconet_bench_values("total", 2, 3, values), 0);
+  EXPECT_EQ(values[2], total(2, 2));
+  EXPECT_EQ(coconet_bench_values("gradient", 1, 3, values), 0);
+  EXPECT_EQ(values[1], gradient(1, 1));
+  EXPECT_EQ(coconet_bench_values("p", 2, 3, values), 0);
+  const ExpectedStep step(false, {.elements = 3}, 2, gradient);
+  EXPECT_EQ(values[0], static_cast<float>(step.at(0, 0).p));
+  EXPECT_EQ(coconet_bench_values("x", 2, 3, values), 1);
 }
 
 TEST(Harness, MoreRanksThanCoresTakeTurns) {
@@ -113,9 +153,7 @@ TEST(Harness, APeerThatDiesIsLeftOutAndOursIsNot) {
     }
     measure(participants, cells, kLittle, ours);
     EXPECT_THAT(cells[1].failed, HasSubstr("known died"));
-    std::size_t batches = static_cast<std::size_t>(cells[0].thrown_away);
-    for (const auto& [placement, medians] : cells[0].medians) batches += medians.size();
-    EXPECT_EQ(batches, 4u);  // two rounds after each of two starts
+    EXPECT_EQ(batches_of(cells[0]), 4u);  // two rounds after each of two starts
   }
 }
 
@@ -125,9 +163,22 @@ TEST(Harness, APeerThatIsNotTheBestByFarGetsFewBatches) {
   std::vector<Cell> cells = {cell("ours", 0, "slow"), cell("a", 0, "quick"), cell("b", 0, "slow")};
   for (Cell& each : cells) each.peer = each.name != "ours";
   measure(participants, cells, kLittle, "ours");
-  EXPECT_EQ(cells[0].batches, 4);
-  EXPECT_EQ(cells[1].batches, 4);
-  EXPECT_EQ(cells[2].batches, kLittle.fewest_batches);
+  EXPECT_EQ(batches_of(cells[0]), 4u);  // two rounds after each of two starts
+  EXPECT_EQ(batches_of(cells[1]), 4u);
+  EXPECT_EQ(batches_of(cells[2]), 2u);
+}
+
+TEST(Harness, WhatTakesLongGetsFewerBatches) {
+  Effort effort = kLittle;
+  effort.rounds = 5;
+  effort.cell_microseconds = 2 * 3 * 5'500;
+  std::vector<Participant> participants;
+  participants.push_back(known());
+  std::vector<Cell> cells = {cell("ours", 0, "slow"), cell("ours", 0, "quick")};
+  measure(participants, cells, effort, "ours");
+  EXPECT_GE(batches_of(cells[0]), 2u * 2);  // one more than makes a figure
+  EXPECT_LE(batches_of(cells[0]), 2u * 3);
+  EXPECT_EQ(batches_of(cells[1]), 2u * 5);
 }
 
 TEST(Harness, WhatDoesNotStayIsStartedForEachBatch) {
@@ -145,11 +196,7 @@ TEST(Harness, WhatDoesNotStayIsStartedForEachBatch) {
     EXPECT_LE(each.starts(), 1 + 2 * 4);
     EXPECT_LT(participants[0].starts() + participants[1].starts(), 2 * (1 + 2 * 4));
   }
-  for (const Cell& each : cells) {
-    std::size_t batches = static_cast<std::size_t>(each.thrown_away);
-    for (const auto& [placement, medians] : each.medians) batches += medians.size();
-    EXPECT_EQ(batches, 4u);
-  }
+  for (const Cell& each : cells) EXPECT_EQ(batches_of(each), 4u);
 }
 
 TEST(Harness, AProgramThatIsNotThereIsNamedWithTheReason) {
@@ -288,6 +335,7 @@ TEST(Harness, RatiosAreToTheFastest) {
 
 int main(int argc, char** argv) {
   const coconet::bench::Arguments arguments(argc, argv);
+  if (arguments.text("by") == "library") return coconet::bench::participate_by_library(argc, argv);
   if (!arguments.text("socket").empty()) return coconet::bench::participate(arguments);
   testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();

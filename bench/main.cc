@@ -31,7 +31,7 @@ struct Wanted {
 };
 
 void add_options(CLI::App& app, Wanted& out) {
-  app.add_flag("--full", out.full, "more sizes, 2, 4 and 8 ranks, more repeats");
+  app.add_flag("--full", out.full, "more sizes; 2, 4 and 8 ranks");
   app.add_flag("--smoke", out.smoke, "tiny sizes, no peers: does it work at all");
   app.add_option("--ranks", out.ranks, "ranks, as 2,4; more than cores share them")
       ->delimiter(',')
@@ -99,7 +99,11 @@ void set_sizes(Wanted& wanted, int ranks) {
   wanted.lists = {64};
   wanted.rows = {1, 64, 512};
   wanted.products = {"64x1024x512", "1024x3072x384"};
-  if (!wanted.full || ranks != 2) return;
+  if (!wanted.full) return;
+  if (ranks != 2) {
+    wanted.powers = {10, 14, 18, 22};
+    return;
+  }
   wanted.powers.clear();
   for (int power = 0; power <= 26; ++power) wanted.powers.push_back(power);
   wanted.lists = {64, 8};
@@ -115,7 +119,11 @@ std::vector<Group> groups_of(Wanted wanted, int ranks) {
                      !wanted.products.empty();
   if (!given) set_sizes(wanted, ranks);
   std::vector<Group> out;
-  for (const int power : wanted.powers) out.push_back(optimizers_group(std::int64_t{1} << power));
+  for (const int power : wanted.powers) {
+    out.push_back(optimizers_group(std::int64_t{1} << power));
+    const bool tiny = wanted.full && !given && power < 10;  // no optimizer has so few
+    if (tiny) out.back() = wanted_of(out.back(), {"all_reduce"});
+  }
   for (const std::int64_t scale : wanted.lists) out.push_back(lists_group(scale));
   for (const std::int64_t m : wanted.rows) out.push_back(rows_group(m, 4096));
   for (const std::string& text : wanted.products) out.push_back(products_of(text));
@@ -133,7 +141,6 @@ std::vector<int> ranks_of(const Wanted& wanted) {
 
 Effort effort_of(const Wanted& wanted) {
   Effort out;
-  if (wanted.full) out = {.rounds = 12, .starts = 3};
   if (wanted.smoke)
     out = {.rounds = 2, .starts = 1, .batch_microseconds = 500, .fewest_batches = 1};
   if (wanted.rounds > 0) out.rounds = wanted.rounds;

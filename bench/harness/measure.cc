@@ -11,6 +11,7 @@ namespace coconet::bench {
 namespace {
 
 constexpr std::int64_t kMostIterations = 5000;
+constexpr double kLong = 50'000;  // microseconds of an iteration that needs no other to be warm
 
 class RoundRobin {
  public:
@@ -24,7 +25,7 @@ class RoundRobin {
         perform(cells_[i], [&] { begin(cells_[i]); });
         leave(i, i + 1);
       }
-      if (start == 0) find_hopeless();
+      for (Cell& cell : cells_) set_rounds(cell);
       for (int round = 0; round < effort_.rounds; ++round) {
         // Whoever comes first or after whom changes from round to round.
         const std::size_t count = cells_.size();
@@ -34,8 +35,7 @@ class RoundRobin {
         };
         for (std::size_t i = 0; i < count; ++i) {
           Cell& cell = cells_[at(i)];
-          if (cell.hopeless && cell.batches >= effort_.fewest_batches) continue;
-          perform(cell, [&] { add_batch(cell); });
+          if (round < cell.rounds) perform(cell, [&] { add_batch(cell); });
           leave(at(i), at(i + 1));
         }
       }
@@ -80,7 +80,6 @@ class RoundRobin {
                     cell.bound);
       throw WrongResult(text);
     }
-    constexpr double kLong = 20'000;
     double one = participant.time(cell.operation, 0, 1).turnaround;
     if (one < kLong) one = participant.time(cell.operation, 1, 3).turnaround;
     cell.first = one;
@@ -89,19 +88,25 @@ class RoundRobin {
     cell.warm_up = std::max<std::int64_t>(1, cell.iterations / 10);
   }
 
-  void find_hopeless() {
-    for (Cell& cell : cells_) {
-      for (const Cell& other : cells_) {
-        const bool same = cell.workload == other.workload && cell.dtype == other.dtype;
-        if (!same || !cell.peer || !other.peer || other.first <= 0) continue;
-        if (cell.first > kHopeless * other.first) cell.hopeless = true;
-      }
-      if (cell.hopeless && cell.iterations == 1) cell.warm_up = 0;
-    }
+  void set_rounds(Cell& cell) {
+    const int fewest = (effort_.fewest_batches + effort_.starts - 1) / effort_.starts;
+    const double batch = std::max(cell.first, effort_.batch_microseconds);
+    const double wanted = effort_.cell_microseconds / batch / effort_.starts;
+    // One more than the fewest, as placements change.
+    cell.rounds = static_cast<int>(std::max(wanted, fewest + 1.0));
+    if (far_from_best(cell)) cell.rounds = fewest;
+    if (cell.first > kLong) cell.warm_up = 0;
+  }
+
+  bool far_from_best(const Cell& cell) const {
+    return std::any_of(cells_.begin(), cells_.end(), [&](const Cell& other) {
+      const bool same = cell.workload == other.workload && cell.dtype == other.dtype;
+      return same && cell.peer && other.peer && other.first > 0 &&
+             cell.first > kHopeless * other.first;
+    });
   }
 
   void add_batch(Cell& cell) {
-    ++cell.batches;
     const Batch batch =
         participants_[cell.participant].time(cell.operation, cell.warm_up, cell.iterations);
     const std::string placement = placement_of(batch);

@@ -26,18 +26,18 @@ struct Cell {
   ByPlacement round_trips = {};              // nanoseconds
   int thrown_away = 0;                       // batches of no placement
   double first = 0;                          // microseconds of an iteration, before all batches
-  int batches = 0;
-  bool peer = false;        // one of those of which the best counts
-  bool hopeless = false;    // a peer that is not the best by far: only a few batches
-  std::string failed = {};  // why there is nothing more of it
+  int rounds = 0;                            // with a batch of it, after each start
+  bool peer = false;                         // one of those of which the best counts
+  std::string failed = {};                   // why there is nothing more of it
 };
 
 struct Effort {
   int rounds = 8;
   int starts = 2;  // of every participant: other pages of memory each time
   double batch_microseconds = 10'000;
-  int fewest_batches = 3;  // of a placement, for a figure of it
-  bool stay = true;        // participants run all the time; false: during their batches alone
+  double cell_microseconds = 1e6;  // of all batches of a cell, but for the fewest that it needs
+  int fewest_batches = 3;          // of a placement, for a figure of it
+  bool stay = true;  // participants run all the time; false: during their batches alone
 };
 
 // A participant's result was not the expected one.
@@ -50,7 +50,8 @@ struct WrongResult : std::runtime_error {
 void measure(std::vector<Participant>& participants, std::vector<Cell>& cells, const Effort& effort,
              const std::string& ours);
 
-// A hopeless peer takes this many times as long as the fastest of its workload and dtype.
+// A peer that takes this many times as long as the fastest of its workload and dtype will not be
+// the best: it gets the fewest batches that make a figure.
 inline constexpr double kHopeless = 10;
 
 // Of what was filed under a placement; 0 if that is fewer than `fewest`.
