@@ -260,6 +260,15 @@ TEST(Harness, TheFloorIsTheLongestOfWhatMustBe) {
   EXPECT_EQ(traffic(1).writes, 16 * n);
   EXPECT_EQ(traffic(3).reads, 28 * n);  // LAMB: its direction, and p again
   EXPECT_EQ(traffic(3).writes, 20 * n);
+  // In bf16 parts and residual, results on both; the norm's are two.
+  const Group rows = rows_group(10, 100), product = products_group(10, 100, 7);
+  const Traffic norm = traffic_of(rows.workloads[0], rows.problem, 2);
+  EXPECT_EQ(norm.reads, 6'000);
+  EXPECT_EQ(norm.writes, 8'000);
+  const Traffic epilogue = traffic_of(product.workloads[1], product.problem, 2);
+  EXPECT_EQ(epilogue.reads, 6'000);
+  EXPECT_EQ(epilogue.writes, 4'000);
+  EXPECT_EQ(epilogue.exchanged, 2'000);
 }
 
 TEST(Harness, AnotherBuildIsAFolderOfOneKindOrTheOther) {

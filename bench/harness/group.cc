@@ -95,7 +95,7 @@ class OneGroup {
     const std::int64_t bytes =
         std::max(footprint_of(workload, group_.problem, ranks), kLeastFootprint);
     const std::int64_t exchanged =
-        std::max(exchanged_of(group_.problem, workload, ranks), kLeastFootprint);
+        std::max(exchanged_of(workload, group_.problem, ranks), kLeastFootprint);
     add({.name = "memory",
          .command = {setup_.folder + "/memory"},
          .words = {{"bytes", std::to_string(bytes)}, {"exchanged", std::to_string(exchanged)}}});

@@ -106,7 +106,7 @@ Traffic traffic_of(const Workload& workload, const Problem& problem, int ranks) 
   const double parts = size * n * ranks, exchanged = size * n * (ranks - 1);
   if (workload.name == "all_reduce") return {parts, parts, exchanged};
   if (workload.name == "rms_norm") return {parts + size * n, 2 * parts, exchanged};
-  if (workload.product) return {parts + size * n, 2 * parts, exchanged};
+  if (workload.product) return {parts + size * n, parts, exchanged};
   // p, m, v are read once, and p of all ranks and m, v are written; LAMB's direction is written and
   // read, and p read again, after the norms.
   const bool lamb = workload.name.starts_with("lamb");
@@ -120,7 +120,7 @@ std::int64_t footprint_of(const Workload& workload, const Problem& problem, int 
   return (2 * 4 * n + (2 * 4 * n + ranks - 1) / ranks) / 2;  // g, p, half of m and v
 }
 
-std::int64_t exchanged_of(const Problem& problem, const Workload& workload, int ranks) {
+std::int64_t exchanged_of(const Workload& workload, const Problem& problem, int ranks) {
   const double bytes = elements_of(problem) * (workload.name == "rms_norm" ? 2 : 4);
   return static_cast<std::int64_t>(bytes) / ranks;
 }

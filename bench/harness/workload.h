@@ -43,7 +43,7 @@ Traffic traffic_of(const Workload& workload, const Problem& problem, int ranks);
 // Bytes of each of the two arrays of a rank of the floor participant, so that it works on as much
 // memory as the workload; and of what it exchanges.
 std::int64_t footprint_of(const Workload& workload, const Problem& problem, int ranks);
-std::int64_t exchanged_of(const Problem& problem, const Workload& workload, int ranks);
+std::int64_t exchanged_of(const Workload& workload, const Problem& problem, int ranks);
 
 // Bytes that a rank of ours, and of a peer, takes.
 double memory_of_ours(const Workload& workload, const Problem& problem, int ranks);
