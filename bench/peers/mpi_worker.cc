@@ -19,7 +19,7 @@ void need(int status) {
 void add_bf16(void* in, void* inout, int* count, MPI_Datatype*) {
   const Bf16* __restrict from = static_cast<const Bf16*>(in);
   Bf16* __restrict to = static_cast<Bf16*>(inout);
-#pragma GCC ivdep
+#pragma omp simd
   for (int i = 0; i < *count; ++i) to[i] = bf16_of(widened(to[i]) + widened(from[i]));
 }
 

@@ -98,7 +98,7 @@ class Product {
         const T* __restrict r = r_ + row + at;
         T* __restrict out = out_ + row + at;
         const auto threshold = static_cast<std::uint32_t>(dropout_.threshold());
-#pragma GCC ivdep
+#pragma omp simd
         for (std::int64_t j = 0; j < length; ++j) {
           const float kept = (get(total[j]) + get(bias[j])) * scale;
           put((words[j] >= threshold ? kept : 0.0f) + get(r[j]), out[j]);

@@ -36,7 +36,7 @@ void norm_row(const Bf16* const* parts, int count, const Bf16* r, const Bf16* ga
   const float scale = 1 / std::sqrt(squares / static_cast<float>(columns) + kRowEps);
   const Bf16* __restrict from = added;
   Bf16* __restrict to = out;
-#pragma GCC ivdep
+#pragma omp simd
   for (std::int64_t j = 0; j < columns; ++j) {
     to[j] = bf16_of(widened(from[j]) * scale * widened(gamma[j]));
   }

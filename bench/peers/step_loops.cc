@@ -12,7 +12,7 @@ void adam_loop(const StepConstants& with, const float* total, StepState state, s
   float* __restrict p = state.p;
   float* __restrict m = state.m;
   float* __restrict v = state.v;
-#pragma GCC ivdep
+#pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) {
     const float average = g[i] * c.mean;
     const float m2 = c.beta1 * m[i] + c.rest1 * average;
@@ -55,7 +55,7 @@ void lamb_second_loop(const StepConstants& with, const float* u, float* p, std::
                       const Squares& squares) {
   const double ratio = squares.p > 0 && squares.u > 0 ? std::sqrt(squares.p / squares.u) : 1;
   const float step = with.lr * static_cast<float>(ratio);
-#pragma GCC ivdep
+#pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) p[i] -= step * u[i];
 }
 
