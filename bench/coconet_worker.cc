@@ -1,6 +1,4 @@
 // Our ranks (ours/ours.h).
-#include <cstdio>
-#include <exception>
 #include <stdexcept>
 
 #include "bench/ours/ours.h"
@@ -96,11 +94,6 @@ void run(const Arguments& arguments) {
 }  // namespace coconet::bench
 
 int main(int argc, char** argv) {
-  try {
-    coconet::bench::run(coconet::bench::Arguments(argc, argv));
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
-    return 1;
-  }
+  using namespace coconet::bench;
+  return exit_code_of(argv[0], [&] { run(Arguments(argc, argv)); });
 }

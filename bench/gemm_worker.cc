@@ -1,6 +1,4 @@
 // The floor of a matrix product with what follows it: the product alone, on each rank its own part.
-#include <cstdio>
-#include <exception>
 #include <stdexcept>
 
 #include "bench/worker/arrays.h"
@@ -58,21 +56,18 @@ class Products : public Operations {
   std::unique_ptr<Gemm> gemm_;
 };
 
+void run(const Arguments& arguments) {
+  const int rank = fork_ranks(static_cast<int>(arguments.number("ranks", 2)));
+  pin(arguments, rank);
+  Products products(arguments, rank);
+  serve(arguments, rank, products);
+  await_ranks(rank);
+}
+
 }  // namespace
 }  // namespace coconet::bench
 
 int main(int argc, char** argv) {
   using namespace coconet::bench;
-  try {
-    const Arguments arguments(argc, argv);
-    const int rank = fork_ranks(static_cast<int>(arguments.number("ranks", 2)));
-    pin(arguments, rank);
-    Products products(arguments, rank);
-    serve(arguments, rank, products);
-    await_ranks(rank);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
-    return 1;
-  }
+  return exit_code_of(argv[0], [&] { run(Arguments(argc, argv)); });
 }

@@ -3,9 +3,7 @@
 // what the next rank has just read.
 #include <sys/mman.h>
 
-#include <cstdio>
 #include <cstring>
-#include <exception>
 #include <stdexcept>
 
 #if defined(__x86_64__)
@@ -142,7 +140,7 @@ class MemoryOperations : public Operations {
   float* b_;
 };
 
-int run(const Arguments& arguments) {
+void run(const Arguments& arguments) {
   const int ranks = static_cast<int>(arguments.number("ranks", 2));
   std::vector<float*> shared;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -156,17 +154,12 @@ int run(const Arguments& arguments) {
   MemoryOperations operations(arguments, rank, shared);
   serve(arguments, rank, operations);
   await_ranks(rank);
-  return 0;
 }
 
 }  // namespace
 }  // namespace coconet::bench
 
 int main(int argc, char** argv) {
-  try {
-    return coconet::bench::run(coconet::bench::Arguments(argc, argv));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
-    return 1;
-  }
+  using namespace coconet::bench;
+  return exit_code_of(argv[0], [&] { run(Arguments(argc, argv)); });
 }

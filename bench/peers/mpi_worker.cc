@@ -1,8 +1,6 @@
 // A rank of an MPI library: one source for all of them, compiled by each one's mpicxx.
 #include <mpi.h>
 
-#include <cstdio>
-#include <exception>
 #include <stdexcept>
 #include <vector>
 
@@ -70,7 +68,7 @@ class Mpi : public Library {
   std::vector<int> counts_;
 };
 
-int run(int argc, char** argv) {
+void run(int argc, char** argv) {
   const Arguments arguments(argc, argv);
   need(MPI_Init(&argc, &argv));
   {
@@ -79,17 +77,12 @@ int run(int argc, char** argv) {
     serve(arguments, mpi.rank(), *operations_of(mpi, arguments));
   }
   need(MPI_Finalize());
-  return 0;
 }
 
 }  // namespace
 }  // namespace coconet::bench
 
 int main(int argc, char** argv) {
-  try {
-    return coconet::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
-    return 1;
-  }
+  using namespace coconet::bench;
+  return exit_code_of(argv[0], [&] { run(argc, argv); });
 }

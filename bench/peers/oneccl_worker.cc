@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
-#include <exception>
 #include <new>
 #include <oneapi/ccl.hpp>
 #include <stdexcept>
@@ -87,7 +85,7 @@ class OneCcl : public Library {
   std::vector<std::size_t> counts_;
 };
 
-int run(const Arguments& arguments) {
+void run(const Arguments& arguments) {
   const int ranks = static_cast<int>(arguments.number("ranks", 2));
   void* shared =
       mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -100,17 +98,12 @@ int run(const Arguments& arguments) {
     serve(arguments, rank, *operations_of(library, arguments));
   }
   await_ranks(rank);
-  return 0;
 }
 
 }  // namespace
 }  // namespace coconet::bench
 
 int main(int argc, char** argv) {
-  try {
-    return coconet::bench::run(coconet::bench::Arguments(argc, argv));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
-    return 1;
-  }
+  using namespace coconet::bench;
+  return exit_code_of(argv[0], [&] { run(Arguments(argc, argv)); });
 }

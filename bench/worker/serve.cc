@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <sstream>
 #include <stdexcept>
 
@@ -22,6 +23,16 @@ std::string Arguments::text(std::string_view name, const std::string& otherwise)
     }
   }
   return otherwise;
+}
+
+int exit_code_of(const char* program, const std::function<void()>& run) {
+  try {
+    run();
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", program, error.what());
+    return 1;
+  }
 }
 
 std::int64_t Arguments::number(std::string_view name, std::int64_t otherwise) const {

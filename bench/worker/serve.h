@@ -43,6 +43,9 @@ void await_ranks(int rank);
 // Pins this rank to the core that the arguments give it; before its memory is touched.
 void pin(const Arguments& arguments, int rank);
 
+// The exit code of a rank that does `run`; what that throws is said on stderr.
+int exit_code_of(const char* program, const std::function<void()>& run);
+
 // Until the harness says quit, or is gone.
 void serve(const Arguments& arguments, int rank, Operations& operations);
 
