@@ -348,5 +348,26 @@ schedule s for it {
                   "--ranks 3 --dim B=2,S=5,H=7,K=33 --schedule s");
 }
 
+// Each result has a tile of its own: together more than a stack should hold.
+TEST(CliProgram, OneKernelOfManyResults) {
+  std::string names, statements, gathers;
+  for (int i = 0; i < 70; ++i) {
+    const std::string name = "y" + std::to_string(i);
+    names += (i > 0 ? ", " : "") + name;
+    gathers += ", g" + name;
+    statements += "  " + name + " = t + " + std::to_string(i) + ".0\n";
+  }
+  const std::string program =
+      "mesh world(dp)\ndim N\nprogram many(x: f32[N] local) {\n  t = all_reduce(x, +)\n" +
+      statements + "  return " + names + "\n}\nschedule s for many {\n  rs, ag = split(t)\n  body" +
+      gathers + " = reorder(ag, [" + names + "])\n  fuse(rs, body" + gathers + ")\n}\n";
+  expect_verified(program, "--ranks 2 --dim N=2500 --schedule s");
+  const TemporaryFolder folder;
+  test::write_text(folder.path("many.coco"), program);
+  const std::string source =
+      run_tool("show " + folder.path("many.coco") + " --schedule s --as cpp").out;
+  EXPECT_THAT(source, testing::HasSubstr("HeapScratch<float> to_gy69(kTile);"));
+}
+
 }  // namespace
 }  // namespace coconet::tests

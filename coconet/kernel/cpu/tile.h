@@ -25,12 +25,12 @@ namespace coconet::kernel {
 
 inline constexpr std::int64_t kTile = 1024;
 
-// Room for one value of every element of a tile, in cache; on the stack up to kTile elements.
-template <class T>
+// Room for one value of every element of a tile, in cache; on the stack up to Own elements.
+template <class T, std::int64_t Own = kTile>
 class Scratch {
  public:
   explicit Scratch(std::int64_t count)
-      : data_(count <= kTile ? own_ : static_cast<T*>(::operator new(sizeof(T) * count, kAlign))) {}
+      : data_(count <= Own ? own_ : static_cast<T*>(::operator new(sizeof(T) * count, kAlign))) {}
   ~Scratch() {
     if (data_ != own_) ::operator delete(data_, kAlign);
   }
@@ -41,12 +41,16 @@ class Scratch {
 
  private:
   static constexpr std::align_val_t kAlign{64};
-  alignas(64) T own_[kTile];
+  alignas(64) T own_[Own > 0 ? Own : 1];
   T* data_;
 };
 
-// The values of a tile of 16 bits each as they are computed with, of two peers at a time.
+// For a kernel that needs more of them than a stack should hold.
 template <class T>
+using HeapScratch = Scratch<T, 0>;
+
+// The values of a tile of 16 bits each as they are computed with, of two peers at a time.
+template <class T, std::int64_t Own = kTile>
 class Widened {
  public:
   explicit Widened(std::int64_t count) : even_(count), odd_(count) {}
@@ -58,8 +62,10 @@ class Widened {
   }
 
  private:
-  Scratch<Compute<T>> even_, odd_;
+  Scratch<Compute<T>, Own> even_, odd_;
 };
+template <class T>
+using HeapWidened = Widened<T, 0>;
 
 // Calls visit(run, offset, count) for every tile of the space: elements offset .. offset + count of
 // the run. width <= 0: tiles of kTile elements of runs that end only where the piece does; else a

@@ -21,6 +21,9 @@ namespace {
 
 constexpr const char* kIndent = "    ";
 
+// Tiles of 8 KiB at most, which threads' stacks have room for.
+constexpr std::size_t kMostOnStack = 64;
+
 std::string width_text(const plan::Kernel& kernel) {
   switch (kernel.width) {
     case RunWidth::piece: return "0";
@@ -143,11 +146,10 @@ void KernelPrinter::print_call_values() {
 }
 
 void KernelPrinter::print_scratches() {
-  const std::string size = tile_size_text(kernel_);
+  std::vector<std::pair<std::string, std::string>> scratches;  // types and names
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
     if (!has_scratch(id) || at(id).level != Level::element) continue;
-    line("  ",
-         "Scratch<" + compute_type(at(id).dtype.kind) + "> " + name_[id] + "_tile(" + size + ");");
+    scratches.emplace_back("Scratch<" + compute_type(at(id).dtype.kind) + ">", name_[id] + "_tile");
   }
   std::set<int> widened;
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
@@ -155,14 +157,18 @@ void KernelPrinter::print_scratches() {
       continue;
     }
     const plan::BufferId buffer = std::get<Load>(at(id).action).buffer;
-    line("  ", "Widened<" + storage(buffer) + "> " + names_of(buffer) + "_wide(" + size + ");");
+    scratches.emplace_back("Widened<" + storage(buffer) + ">", names_of(buffer) + "_wide");
   }
   for (const Store& store : kernel_.stores) {
     if (!reaches(store) || !is_element(kernel_, store)) continue;
-    line("  ",
-         "Scratch<" + storage(store.buffer) + "> " + tile_of_store(store) + "(" + size + ");");
-    if (!rounds_tiles(store)) continue;
-    line("  ", "Scratch<float> " + tile_of_store(store) + "_wide(" + size + ");");
+    scratches.emplace_back("Scratch<" + storage(store.buffer) + ">", tile_of_store(store));
+    if (rounds_tiles(store)) {
+      scratches.emplace_back("Scratch<float>", tile_of_store(store) + "_wide");
+    }
+  }
+  const std::string heap = scratches.size() > kMostOnStack ? "Heap" : "";
+  for (const auto& [type, name] : scratches) {
+    line("  ", heap + type + " " + name + "(" + tile_size_text(kernel_) + ");");
   }
 }
 
