@@ -157,28 +157,37 @@ TEST(Harness, APeerThatDiesIsLeftOutAndOursIsNot) {
   }
 }
 
+// How many batches each cell gets. That rests on how long its first iterations take, which a busy
+// machine may turn round: so within some tries.
+std::vector<std::size_t> batches_within_tries(const std::vector<Cell>& cells, const Effort& effort,
+                                              const std::vector<std::size_t>& wanted) {
+  std::vector<std::size_t> out;
+  for (int tries = 0; tries < 10 && out != wanted; ++tries) {
+    std::vector<Participant> participants;
+    participants.push_back(known());
+    std::vector<Cell> measured = cells;
+    measure(participants, measured, effort, "ours");
+    out.clear();
+    for (const Cell& each : measured) out.push_back(batches_of(each));
+  }
+  return out;
+}
+
 TEST(Harness, APeerThatIsNotTheBestByFarGetsFewBatches) {
-  std::vector<Participant> participants;
-  participants.push_back(known());
   std::vector<Cell> cells = {cell("ours", 0, "slow"), cell("a", 0, "quick"), cell("b", 0, "slow")};
   for (Cell& each : cells) each.peer = each.name != "ours";
-  measure(participants, cells, kLittle, "ours");
-  EXPECT_EQ(batches_of(cells[0]), 4u);  // two rounds after each of two starts
-  EXPECT_EQ(batches_of(cells[1]), 4u);
-  EXPECT_EQ(batches_of(cells[2]), 2u);
+  const std::vector<std::size_t> wanted = {4, 4, 2};  // two rounds after each of two starts
+  EXPECT_EQ(batches_within_tries(cells, kLittle, wanted), wanted);
 }
 
 TEST(Harness, WhatTakesLongGetsFewerBatches) {
   Effort effort = kLittle;
   effort.rounds = 5;
-  effort.cell_microseconds = 2 * 3 * 5'500;
-  std::vector<Participant> participants;
-  participants.push_back(known());
-  std::vector<Cell> cells = {cell("ours", 0, "slow"), cell("ours", 0, "quick")};
-  measure(participants, cells, effort, "ours");
-  EXPECT_GE(batches_of(cells[0]), 2u * 2);  // one more than makes a figure
-  EXPECT_LE(batches_of(cells[0]), 2u * 3);
-  EXPECT_EQ(batches_of(cells[1]), 2u * 5);
+  effort.cell_microseconds = 2 * 2.5 * 5'500;
+  const std::vector<Cell> cells = {cell("ours", 0, "slow"), cell("ours", 0, "quick")};
+  // One more than makes a figure; all.
+  const std::vector<std::size_t> wanted = {2 * 2, 2 * 5};
+  EXPECT_EQ(batches_within_tries(cells, effort, wanted), wanted);
 }
 
 TEST(Harness, WhatDoesNotStayIsStartedForEachBatch) {
