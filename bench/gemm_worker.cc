@@ -57,11 +57,7 @@ class Products : public Operations {
 };
 
 void run(const Arguments& arguments) {
-  const int rank = fork_ranks(static_cast<int>(arguments.number("ranks", 2)));
-  pin(arguments, rank);
-  Products products(arguments, rank);
-  serve(arguments, rank, products);
-  await_ranks(rank);
+  serve_ranks(arguments, [&](int rank) { return std::make_unique<Products>(arguments, rank); });
 }
 
 }  // namespace

@@ -149,11 +149,9 @@ void run(const Arguments& arguments) {
     if (at == MAP_FAILED) throw std::runtime_error("cannot share memory");
     shared.push_back(static_cast<float*>(at));
   }
-  const int rank = fork_ranks(ranks);
-  pin(arguments, rank);
-  MemoryOperations operations(arguments, rank, shared);
-  serve(arguments, rank, operations);
-  await_ranks(rank);
+  serve_ranks(arguments, [&](int rank) {
+    return std::make_unique<MemoryOperations>(arguments, rank, shared);
+  });
 }
 
 }  // namespace

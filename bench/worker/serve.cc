@@ -130,4 +130,12 @@ void serve(const Arguments& arguments, int rank, Operations& operations) {
   close(socket);
 }
 
+void serve_ranks(const Arguments& arguments,
+                 const std::function<std::unique_ptr<Operations>(int rank)>& make) {
+  const int rank = fork_ranks(static_cast<int>(arguments.number("ranks", 2)));
+  pin(arguments, rank);
+  serve(arguments, rank, *make(rank));
+  await_ranks(rank);
+}
+
 }  // namespace coconet::bench

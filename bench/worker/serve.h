@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,5 +49,9 @@ int exit_code_of(const char* program, const std::function<void()>& run);
 
 // Until the harness says quit, or is gone.
 void serve(const Arguments& arguments, int rank, Operations& operations);
+
+// fork_ranks, then on each rank: pin, serve what `make` gives it, await_ranks.
+void serve_ranks(const Arguments& arguments,
+                 const std::function<std::unique_ptr<Operations>(int rank)>& make);
 
 }  // namespace coconet::bench

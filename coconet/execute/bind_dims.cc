@@ -276,7 +276,8 @@ void DimBinding::refuse_unknown(const std::string& name) const {
     if (known_all && one.names().size() == 1) {
       refuse("no size of " + name + " makes " + one.text() + ", which across says, the " +
              std::to_string(needed({"", 0, numbered, 0, 0})) + " that member 0 has of " +
-             numbered.text());
+             numbered.text() + "; needed are members of a size that " + one.text() +
+             " has for a whole " + name);
     }
   }
   refuse("dim " + name + " has no size" + give + " or an input file that has it");
