@@ -2,8 +2,10 @@
 // depend on its schedule, nor on how its plan is run.
 //
 // COCONET_PROPERTY_CASES: how many cases. COCONET_PROPERTY_SEED: the first case's seed; case i has
-// seed + i, so that one case runs again alone.
+// seed + i, so that one case runs again alone. COCONET_PROPERTY_VERBOSE: also how many steps of each
+// verb, and the cases that took the most memory.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 #include <map>
@@ -26,6 +28,12 @@ std::uint64_t setting_of(const char* name, std::uint64_t fallback) {
   return value ? std::strtoull(value, nullptr, 10) : fallback;
 }
 
+std::int64_t peak_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
 class Schedules : public testing::TestWithParam<int> {};
 
 constexpr int kParts = 4;  // of the cases, so that they can run side by side
@@ -36,6 +44,8 @@ TEST_P(Schedules, GiveWhatTheProgramGives) {
   int failures = 0;
   std::uint64_t steps = 0, run = 0, chunked = 0;
   std::map<std::string, int> verbs;
+  const bool verbose = std::getenv("COCONET_PROPERTY_VERBOSE") != nullptr;
+  std::int64_t peak = peak_mib();
   for (std::uint64_t i = GetParam(); i < cases; i += kParts) {
     SCOPED_TRACE("seed " + std::to_string(seed + i));
     const Case drawn = random_case(seed + i);
@@ -44,6 +54,10 @@ TEST_P(Schedules, GiveWhatTheProgramGives) {
     steps += outcome.steps;
     chunked += outcome.chunked;
     for (const Step& step : drawn.steps) ++verbs[step.verb];
+    if (verbose && peak_mib() > peak + 100) {
+      peak = peak_mib();
+      std::cout << "seed " << seed + i << ": peak memory " << peak << " MiB" << std::endl;
+    }
     if (!outcome.failure) continue;
     const Case smallest = shrink(drawn);
     ADD_FAILURE() << *run_case(smallest).failure << "\n" << text_of(smallest);
@@ -51,7 +65,7 @@ TEST_P(Schedules, GiveWhatTheProgramGives) {
   }
   std::cout << run << " cases from seed " << seed << ": " << steps << " steps applied, " << chunked
             << " plans in chunks\n";
-  if (std::getenv("COCONET_PROPERTY_VERBOSE")) {
+  if (verbose) {
     for (const auto& [verb, count] : verbs) std::cout << count << " x " << verb << "\n";
   }
 }
