@@ -45,7 +45,11 @@ void verify_order(const BoundPlan& bound);
 void verify_contributions(const BoundPlan& bound);
 
 // All of the above, the last two for some meshes, sizes and numbers of chunks; the calls in a row
-// are of different ones. Gives how many.
-int verify_small(const Plan& plan);
+// are of different ones.
+struct SmallCases {
+  int verified = 0;
+  int too_large = 0;  // not verified: of too many elements, as of a matrix with a side of two blocks
+};
+SmallCases verify_small(const Plan& plan);
 
 }  // namespace coconet::plan

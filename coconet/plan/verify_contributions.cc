@@ -17,8 +17,23 @@ using Made = std::vector<int>;
 
 struct Cell {
   BufferId written_as;
-  Made made;
+  int made = -1;                          // index of the Made
   int launch = -1, rank = -1, chunk = 0;  // of the write; launch -1: the caller's
+};
+
+// A number for each of the few Mades that there are.
+class Mades {
+ public:
+  int index_of(const Made& made) {
+    const auto [at, fresh] = index_.try_emplace(made, static_cast<int>(mades_.size()));
+    if (fresh) mades_.push_back(made);
+    return at->second;
+  }
+  const Made& operator[](int index) const { return mades_.at(index); }
+
+ private:
+  std::map<Made, int> index_;
+  std::vector<Made> mades_;
 };
 
 class ContributionVerifier {
@@ -41,8 +56,9 @@ class ContributionVerifier {
     for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
       if (plan_.buffers[b].role == BufferRole::temporary) continue;
       for (int rank = 0; rank < ranks_; ++rank) {
+        const int own = mades_.index_of(own_of(plan_.buffers[b].type, rank));
         for (Cell& cell : cells_[plan_.buffers[b].slot][rank]) {
-          cell = {BufferId{b}, own_of(plan_.buffers[b].type, rank), -1, -1, 0};
+          cell = {BufferId{b}, own, -1, -1, 0};
         }
       }
     }
@@ -105,7 +121,7 @@ class ContributionVerifier {
     return out;
   }
 
-  Made read(BufferId buffer, int owner, std::int64_t index) const {
+  const Made& read(BufferId buffer, int owner, std::int64_t index) const {
     if (index < 0 || index >= pieces_[buffer.index][owner].count()) {
       fail("reads outside the piece: " + element(buffer, owner, index));
     }
@@ -115,7 +131,7 @@ class ContributionVerifier {
            (cell.written_as.valid() ? ", where buffer " + plan_.buffer(cell.written_as).name + " is"
                                     : ", which has not been written"));
     }
-    return cell.made;
+    return mades_[cell.made];
   }
 
   // `made`, written to the owner's buffer by this rank.
@@ -139,7 +155,7 @@ class ContributionVerifier {
       fail("writes to " + element(buffer, owner, index) + " what " + found + " along " +
            axis_name(axis) + ", where the buffer is " + text_of(layout.at(axis)));
     }
-    cell = {buffer, made, turn_->launch.index, rank_, turn_->chunk};
+    cell = {buffer, mades_.index_of(made), turn_->launch.index, rank_, turn_->chunk};
   }
 
   // A product or reduction of what this rank holds. Along the sliced dims that it sums over, the
@@ -302,7 +318,8 @@ class ContributionVerifier {
   const Plan& plan_;
   int ranks_;
   std::vector<std::vector<std::vector<Cell>>> cells_;  // [slot][owner][element]
-  std::vector<std::vector<Piece>> pieces_;             // [buffer][rank]
+  Mades mades_;
+  std::vector<std::vector<Piece>> pieces_;  // [buffer][rank]
   const Turn* turn_ = nullptr;
   int rank_ = 0;
   const Kernel* kernel_ = nullptr;

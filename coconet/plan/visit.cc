@@ -153,6 +153,8 @@ Visit visit_of(const BoundPlan& bound, const Kernel& kernel, const Turn& turn, i
   if (out.away) return out;
   const Piece piece = bound.piece(kernel.space, rank);
   const std::vector<std::int64_t> held = held_in_turn(bound, piece, turn);
+  out.elements = CoordinatesList(piece.sizes().size());
+  out.elements.reserve(held.size());
   for (std::int64_t index : held) {
     out.elements.push_back(coordinates_of(piece.sizes(), piece.global(index)));
   }

@@ -33,9 +33,29 @@ struct Run {
 // Where a buffer of this type has what is one a run: of a list of scalars, the run's member.
 Coordinates place_of(const Run& run, const TensorType& buffer, const Kernel& kernel);
 
+// The coordinates of many elements of one tensor, one behind the other: there may be millions.
+class CoordinatesList {
+ public:
+  explicit CoordinatesList(std::size_t dims = 0) : dims_(dims) {}
+  std::size_t size() const { return size_; }
+  Coordinates operator[](std::size_t i) const { return {row(i), row(i) + dims_}; }
+  void get(std::size_t i, Coordinates& out) const { out.assign(row(i), row(i) + dims_); }
+  void reserve(std::size_t count) { all_.reserve(count * dims_); }
+  void push_back(const Coordinates& at) {
+    all_.insert(all_.end(), at.begin(), at.end());
+    ++size_;
+  }
+
+ private:
+  const std::int64_t* row(std::size_t i) const { return all_.data() + i * dims_; }
+
+  std::size_t dims_, size_ = 0;
+  std::vector<std::int64_t> all_;
+};
+
 struct Visit {
-  // Coordinates of the visited elements in the space's global tensor, ascending by flat index.
-  std::vector<Coordinates> elements;
+  // Of the visited elements in the space's global tensor, ascending by flat index.
+  CoordinatesList elements;
   std::vector<Run> runs;
   bool away = false;  // the space is rooted at another rank: nothing is done, not even once
 };
@@ -53,7 +73,11 @@ void for_each_place(const Visit& visit, const Kernel& kernel, Level level, const
     for (const Run& run : visit.runs) touch(place_of(run, type, kernel));
   }
   if (level == Level::element) {
-    for (const Coordinates& at : visit.elements) touch(at);
+    Coordinates at;
+    for (std::size_t i = 0; i < visit.elements.size(); ++i) {
+      visit.elements.get(i, at);
+      touch(at);
+    }
   }
 }
 

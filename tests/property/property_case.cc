@@ -263,6 +263,19 @@ void make_members_alike(Sizes& sizes) {
   for (std::int64_t& size : sizes.lists.at("L_i")) size = sizes.at("N");
 }
 
+// Every rank of the executor holds an element's value in some 50 bytes.
+void make_affordable(const Graph& graph, interp::Setting& setting) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 20;
+  for (const Node& node : graph.nodes()) {
+    const auto elements = [&] {
+      std::int64_t out = 1;
+      for (std::int64_t size : interp::global_sizes(node.type, setting)) out *= size;
+      return out;
+    };
+    while (setting.sizes.at("N") > 1 && elements() > kMostElements) setting.sizes.at("N") /= 2;
+  }
+}
+
 }  // namespace
 
 Case random_case(std::uint64_t seed) {
@@ -275,6 +288,7 @@ Case random_case(std::uint64_t seed) {
       out.setting = random_setting(random, out.program.axes);
       if (folds_members(out.program)) make_members_alike(out.setting.sizes);
       const Graph graph = build(out.program);
+      make_affordable(graph, out.setting);
       Applied applied = start(graph);
       const int steps = random.below(kMostSteps + 1);
       for (int s = 0; s < steps; ++s) {

@@ -267,7 +267,7 @@ program p(x: f16[H] local) {
 })";
   for (int ranks : {1, 2, 3}) expect_sound(program, "fuse(rows, out)", {{"H", 5}}, {ranks});
   const Planned fused = planned(program, "fuse(rows, out)", {{"H", 5}}, {2});
-  EXPECT_EQ(plan::verify_small(fused.plan), 3);
+  EXPECT_EQ(plan::verify_small(fused.plan).verified, 3);
 }
 
 TEST(Regression, BlocksOfSlicesOverTwoAxesAreOfTheTensor) {

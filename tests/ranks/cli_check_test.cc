@@ -89,7 +89,7 @@ program a(x: f32[N,2,H,W] sliced(0), w: f32[1,2,3,2], y: f32[M]) {
   EXPECT_THAT(fitting.out, HasSubstr("# verified on 3 meshes"));
   const ToolResult none = run_on("check", R"(mesh world(tp)
 dim N
-require N > 1000
+require N > 1000000
 program a(x: f32[N] partial(+)) {
   y = all_reduce(x, +)
   return y

@@ -341,10 +341,11 @@ INSTANTIATE_TEST_SUITE_P(Kinds, PlantedFault, testing::ValuesIn(faults()),
 TEST(VerifySmall, GivesTheNumberOfCases) {
   for (const char* steps : {"", kAttentionOverlapped}) {
     const Planned sample = planned(kAttention, steps, tail(), {2});
-    EXPECT_EQ(plan::verify_small(sample.plan), *steps ? 6 : 3);
+    EXPECT_EQ(plan::verify_small(sample.plan).verified, *steps ? 6 : 3);
   }
-  EXPECT_EQ(plan::verify_small(planned(kNormStep, kNormStepSharded, {{"N", 5}}, {2}).plan), 6);
-  EXPECT_EQ(plan::verify_small(planned(kTwoAxes, "", {{"N", 5}}, {2, 2}).plan), 3);
+  EXPECT_EQ(plan::verify_small(planned(kNormStep, kNormStepSharded, {{"N", 5}}, {2}).plan).verified,
+            6);
+  EXPECT_EQ(plan::verify_small(planned(kTwoAxes, "", {{"N", 5}}, {2, 2}).plan).verified, 3);
   const char* const heads = R"(
 mesh world(tp)
 dim S, H, nh, hd
@@ -355,7 +356,7 @@ program heads(x: f32[S,H] sliced(1)) {
 }
 )";
   const Sizes sizes = {{"S", 2}, {"H", 4}, {"nh", 2}, {"hd", 2}};
-  EXPECT_EQ(plan::verify_small(planned(heads, "", sizes, {2}).plan), 3);
+  EXPECT_EQ(plan::verify_small(planned(heads, "", sizes, {2}).plan).verified, 3);
   Planned broken = planned(kTwoAxes, "", {{"N", 5}}, {2, 2});
   broken.plan.launches[1].waits.clear();
   EXPECT_THROW(plan::verify_small(broken.plan), InternalError);
