@@ -19,10 +19,10 @@ struct Source {
 };
 constexpr Source kSources[] = {
     {"all_reduce", "bench/programs/all_reduce.coco", "T", ""},
-    {"adam", "examples/adam.coco", "G", "sharded"},
-    {"lamb", "examples/lamb.coco", "G", "sharded"},
+    {"adam", "bench/programs/adam.coco", "G", "sharded"},
+    {"lamb", "bench/programs/lamb.coco", "G", "sharded"},
     {"adam_list", "bench/programs/adam_list.coco", "G", "sharded"},
-    {"lamb_list", "examples/lamb_list.coco", "G", "sharded"},
+    {"lamb_list", "bench/programs/lamb_list.coco", "G", "sharded"},
     {"rms_norm", "bench/programs/rms_norm.coco", "T", "fused"},
     {"matmul", "bench/programs/matmul_epilogue.coco", "T", "overlapped"},
 };

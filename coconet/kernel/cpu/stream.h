@@ -12,7 +12,7 @@
 namespace coconet::kernel {
 
 // Less is not worth it.
-inline constexpr std::int64_t kStreamBytes = 1024;
+inline constexpr std::int64_t kStreamBytes = 512;
 
 // memcpy(to, from, bytes), whole lines past the caches where the processor can. What it writes is
 // published by Counter::store like any other store.

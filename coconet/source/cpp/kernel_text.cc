@@ -33,8 +33,9 @@ std::string width_text(const plan::Kernel& kernel) {
   throw InternalError("a RunWidth outside its enumerators");
 }
 
+// The elements that a tile has at most.
 std::string tile_size_text(const plan::Kernel& kernel) {
-  return kernel.width == RunWidth::row ? "space.sizes[space.dims - 1]" : "kTile";
+  return kernel.width == RunWidth::piece ? "kTile" : width_text(kernel);
 }
 
 bool reaches(const Store& store) { return store.all || store.to; }
