@@ -9,6 +9,7 @@
 #include "coconet/interp/global_tensor.h"
 #include "coconet/interp/scalar.h"
 #include "coconet/plan/bind.h"
+#include "coconet/plan/one_shot.h"
 #include "coconet/runtime/buffers.h"
 #include "coconet/runtime/content_hash.h"
 #include "coconet/runtime/memory.h"
@@ -30,6 +31,10 @@ struct Returned {
   bool storage;  // an updated state or input, not an output
 };
 
+// What a rank gives with its entry: of more it is quicker to wait and to read
+// (docs/performance.md).
+constexpr std::size_t kMostExchangedBytes = 512;
+
 // One run of a plan: what is the same for all ranks.
 class Job {
  public:
@@ -45,6 +50,7 @@ class Job {
     find_inputs(complete);
     find_returned();
     find_dims();
+    choose_small();
   }
 
   RunResult run() {
@@ -83,7 +89,9 @@ class Job {
                     .knobs = job.bound_.knobs,
                     .seed = job.request_.setting.seed,
                     .inputs_hash = 0,
-                    .address = addresses_};
+                    .address = addresses_,
+                    .one_shot = job.one_shot_};
+      if (job.exchanged_) exchange_inputs();
     }
 
     int rank() const override { return communicator_.rank(); }
@@ -107,10 +115,29 @@ class Job {
     }
 
    private:
+    // What peers' inputs are read from are copies that come with their entries.
+    void exchange_inputs() {
+      std::vector<std::span<const std::byte>> given;
+      for (const plan::BufferId read : job_.read_of_peers_) {
+        const std::size_t bytes = job_.held_bytes(read.index, rank());
+        given.push_back(buffers_.own(job_.plan().buffer(read).slot).first(bytes));
+      }
+      exchange_.emplace(job_.ranks_, std::move(given));
+      for (std::size_t part = 0; part < job_.read_of_peers_.size(); ++part) {
+        for (int peer = 0; peer < job_.ranks_; ++peer) {
+          if (peer == rank()) continue;
+          const int buffer = job_.read_of_peers_[part].index;
+          addresses_[std::size_t(buffer) * job_.ranks_ + peer] = exchange_->received(peer, part);
+        }
+      }
+      arguments_.exchange = &*exchange_;
+    }
+
     const Job& job_;
     runtime::Communicator& communicator_;
     const runtime::Buffers buffers_;
     std::vector<void*> addresses_;
+    std::optional<runtime::Exchange> exchange_;
     runtime::CallArguments arguments_;
     bool first_ = true;
   };
@@ -182,6 +209,16 @@ class Job {
       const std::string& name = plan().graph.node(node.inputs[0]).name;
       returned_.push_back({name, plan().parameter(name).index, true});
     }
+  }
+
+  void choose_small() {
+    if (ranks_ == 1 || !request_.small.value_or(true) || !plan::allows_one_shot(plan())) return;
+    read_of_peers_ = plan::exchangeable(plan());
+    std::size_t bytes = 0;  // the same on all ranks
+    for (const plan::BufferId read : read_of_peers_) bytes += held_bytes(read.index, 0);
+    exchanged_ = !read_of_peers_.empty() && (request_.small || bytes <= kMostExchangedBytes) &&
+                 runtime::Exchange::fits(ranks_, bytes, read_of_peers_.size());
+    one_shot_ = exchanged_ || request_.small;
   }
 
   void find_dims() {
@@ -320,6 +357,8 @@ class Job {
   std::vector<std::int64_t> dims_;
   std::vector<List> lists_;
   std::vector<kernel::ListTable> tables_;
+  std::vector<plan::BufferId> read_of_peers_;  // one-shot
+  bool one_shot_ = false, exchanged_ = false;
   std::optional<runtime::SharedBytes> results_;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ struct RunRequest {
   std::map<std::string, interp::Pieces> inputs;  // by name; scalars with a default may be left out
   int repeat = 1;                    // calls; each begins with the same inputs and states
   std::vector<std::int64_t> chunks;  // see plan::bind
+  // As small calls are made: one-shot, if the plan allows it (plan/one_shot.h), inputs exchanged if
+  // messages have room; not given: where inputs are so small that this is quicker.
+  std::optional<bool> small = {};
   bool check_inputs = true;  // compare a hash of the replicated inputs across ranks at call 0
   runtime::RankKind kind = runtime::RankKind::process;
   std::chrono::milliseconds timeout = std::chrono::minutes(30);

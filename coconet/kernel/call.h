@@ -10,7 +10,7 @@
 
 namespace coconet::kernel {
 
-inline constexpr std::uint32_t kAbiVersion = 4;
+inline constexpr std::uint32_t kAbiVersion = 5;
 
 // A rank's progress, in memory that all ranks see. The builtins instead of std::atomic keep
 // generated modules quick to compile.
@@ -89,6 +89,10 @@ struct Call {
   // buffer of another rank.
   void* const* address = nullptr;
   bool stream = false;  // stores to other ranks go past the caches
+  // Every rank performs all of every launch for itself alone (plan/one_shot.h).
+  bool one_shot = false;
+  // Inputs that are read of peers are copies that came with their entries.
+  bool exchanged = false;
 
   // progress[q]: the counter of rank q. Counts all entries and ticks of all calls; this call's tick
   // s is reached when *progress[q] >= base + s. Counters are never set back. The runtime lets no
@@ -129,6 +133,7 @@ struct Module {
   int buffers = 0;
   // Performs all ticks; *ticks receives their number, the same on every rank.
   Status (*run)(const Call&, std::int64_t* ticks) = nullptr;
+  bool one_shot = false;  // Call::one_shot may be set
 };
 
 }  // namespace coconet::kernel

@@ -84,16 +84,19 @@ void Communicator::barrier(const std::string& name) {
   if (options_.place) options_.place->leave_barrier();
 }
 
-kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inputs_hash) {
+kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inputs_hash,
+                                      Exchange* exchange) {
   check(!in_call_, "a call is left before the next is entered");
   const std::uint64_t number = calls_++;
   if (options_.place) options_.place->enter_call(number);
-  enter({.operation = 0,
-         .number = number,
-         .base = 0,
-         .plan_hash = plan_hash,
-         .inputs_hash = inputs_hash},
-        rank_ == 0 && choose_stream(plan_hash), [&] { return "call " + std::to_string(number); });
+  enter(
+      {.operation = 0,
+       .number = number,
+       .base = 0,
+       .plan_hash = plan_hash,
+       .inputs_hash = inputs_hash},
+      rank_ == 0 && !exchange && choose_stream(plan_hash),
+      [&] { return "call " + std::to_string(number); }, exchange);
   in_call_ = true;
   kernel::Call call;
   call.rank = rank_;
@@ -101,7 +104,7 @@ kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inp
   call.call_number = number;
   call.progress = progress_.data();
   call.base = base_;
-  call.stream = segment(0).header().mark[(entries_ - 1) % 2].stream != 0;
+  call.stream = !exchange && segment(0).header().mark[(entries_ - 1) % 2].stream != 0;
   call.wait_slow = &Communicator::wait_slow;
   call.matmul = &Communicator::matmul;
   call.conv2d = &Communicator::conv2d;
@@ -132,20 +135,45 @@ void Communicator::leave_call(std::int64_t ticks) {
   if (options_.place) options_.place->leave_call(calls_ - 1);
 }
 
-void Communicator::enter(EntryRecord record, bool stream,
-                         const std::function<std::string()>& name) {
+void Communicator::enter(EntryRecord record, bool stream, const std::function<std::string()>& name,
+                         Exchange* exchange) {
   raise_failure();
   const int slot = static_cast<int>(entries_++ % 2);
   base_ = progress_of(rank_) + 1;
   record.base = base_;
   own().entry[slot] = record;
-  own().mark[slot] = {digest_of(record), stream ? 1u : 0u};
+  const std::uint64_t digest = digest_of(record);
+  own().mark[slot] = {digest, stream ? 1u : 0u};
+  if (exchange) {
+    const std::span<const std::uint64_t> words = exchange->outgoing(digest);
+    for (int peer = 0; peer < ranks(); ++peer) {
+      if (peer != rank_) segment(peer).message(slot, rank_).send(base_, words);
+    }
+  }
   own().progress.store(base_);
   for (int peer = 0; peer < ranks(); ++peer) {
     if (peer == rank_) continue;
+    if (exchange) {
+      receive(peer, slot, name, *exchange);
+      continue;
+    }
     wait_for(peer, base_, [&] { return "to enter " + name(); });
     compare_entries(peer, slot, name);
   }
+}
+
+void Communicator::receive(int peer, int slot, const std::function<std::string()>& name,
+                           Exchange& exchange) {
+  const PackedMessage& message = segment(rank_).message(slot, peer);
+  const std::span<std::uint64_t> words = exchange.incoming(peer);
+  const auto has_come = [&] { return message.has_come(base_, words.size()); };
+  for (int pause = 0; pause < (load_ == 1 ? kPauses : 1) && !has_come(); ++pause) relax();
+  // Sent before the progress that says so; by a rank that makes another call, not at all.
+  if (!has_come()) wait_for(peer, base_, [&] { return "to enter " + name(); });
+  if (!has_come()) compare_entries(peer, slot, name);
+  check(has_come(), "all ranks exchange, or none does");
+  message.receive(words);
+  if (words[0] != own().mark[slot].digest) compare_entries(peer, slot, name);
 }
 
 void Communicator::compare_entries(int peer, int slot, const std::function<std::string()>& name) {

@@ -62,7 +62,10 @@ class Communicator {
   // Returns a Call with rank, ranks, call number, progress, base and functions set; the rest
   // (sizes, seed, addresses) is the caller's to fill in. Valid until leave_call. What the module
   // reports through Call::fail becomes a UserError(data).
-  kernel::Call enter_call(std::uint64_t plan_hash, std::uint64_t inputs_hash = 0);
+  // `exchange`: what is given goes with the entry, and what peers have given has come; all ranks
+  // exchange, or none does.
+  kernel::Call enter_call(std::uint64_t plan_hash, std::uint64_t inputs_hash = 0,
+                          Exchange* exchange = nullptr);
   // After the module's run: `ticks` ticks are performed.
   void leave_call(std::int64_t ticks);
 
@@ -90,7 +93,9 @@ class Communicator {
   // The rank that `peer` waits for, directly or through others; "" if for none.
   std::string awaited_by(int peer) const;
   // `name`, as `describe` below, is called only for reports.
-  void enter(EntryRecord record, bool stream, const std::function<std::string()>& name);
+  void enter(EntryRecord record, bool stream, const std::function<std::string()>& name,
+             Exchange* exchange = nullptr);
+  void receive(int peer, int slot, const std::function<std::string()>& name, Exchange& exchange);
   bool choose_stream(std::uint64_t plan_hash);
   void compare_entries(int peer, int slot, const std::function<std::string()>& name);
   void wait_for(int peer, std::uint64_t target, const std::function<std::string()>& describe);

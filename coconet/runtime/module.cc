@@ -30,7 +30,11 @@ void run_call(Communicator& communicator, const kernel::Module& module,
   check(arguments.address.size() == static_cast<std::size_t>(module.buffers) *
                                         static_cast<std::size_t>(communicator.ranks()),
         "a call has an address for each buffer of each rank");
-  kernel::Call call = communicator.enter_call(module.plan_hash, arguments.inputs_hash);
+  kernel::Call call =
+      communicator.enter_call(module.plan_hash, arguments.inputs_hash, arguments.exchange);
+  check(module.one_shot || !arguments.one_shot, "a module that allows it is performed one-shot");
+  call.one_shot = arguments.one_shot;
+  call.exchanged = arguments.exchange != nullptr;
   call.mesh_sizes = arguments.mesh_sizes.data();
   call.dims = arguments.dims.data();
   call.lists = arguments.lists.data();

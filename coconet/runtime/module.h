@@ -34,6 +34,8 @@ struct CallArguments {
   std::uint64_t seed = 0;
   std::uint64_t inputs_hash = 0;
   std::span<void* const> address;  // module.buffers * ranks
+  bool one_shot = false;           // as kernel::Call; the module must allow it
+  Exchange* exchange = nullptr;    // see Communicator::enter_call
 };
 
 // Enters the call, performs the module's ticks and leaves. Throws what stopped it.

@@ -5,7 +5,7 @@
 // last process that maps it, however that process ends. Ranks that are threads share one anonymous
 // mapping, so each segment has one address.
 //
-// What is in a header is written by its own rank only.
+// What is in a header is written by its own rank only; messages are written by their senders.
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "coconet/kernel/call.h"
+#include "coconet/runtime/exchange.h"
 #include "coconet/runtime/file_descriptor.h"
 #include "coconet/runtime/rank_error.h"
 
@@ -54,9 +55,12 @@ struct SegmentHeader {
   StoredError error;
 };
 
-inline constexpr std::size_t kDataOffset = 4096;
+inline constexpr std::size_t kMessagesOffset = 4096;
+inline constexpr std::size_t kDataOffset = 49152;
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
-static_assert(sizeof(SegmentHeader) <= kDataOffset);
+static_assert(sizeof(SegmentHeader) <= kMessagesOffset);
+static_assert(kMessagesOffset + 2 * kMostSenders * sizeof(PackedMessage) <= kDataOffset);
+static_assert(kDataOffset % 4096 == 0);
 
 // Bytes of a segment with room for `data_bytes`: header included, a multiple of 2 MiB.
 std::size_t segment_bytes(std::size_t data_bytes);
@@ -68,6 +72,10 @@ class Segment {
       : base_(base), bytes_(bytes), memory_(std::move(memory)) {}
 
   SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(base_); }
+  // From `sender` with its i-th entry, `slot` being i % 2 as of EntryRecords.
+  PackedMessage& message(int slot, int sender) const {
+    return reinterpret_cast<PackedMessage*>(base_ + kMessagesOffset)[slot * kMostSenders + sender];
+  }
   std::byte* data() const { return base_ + kDataOffset; }  // 4096-byte aligned
   std::size_t data_bytes() const { return bytes_ - kDataOffset; }
 

@@ -41,10 +41,13 @@ void expect_compiled(const Planned& sample, const interp::Result& want) {
   request.kind = runtime::RankKind::thread;
   request.chunks.assign(compiled.plan().overlaps.size(), 3);
   request.timeout = std::chrono::seconds(100);
-  const execute::RunResult run = execute::run(compiled, request);
-  EXPECT_TRUE(same_results(sample.graph, {run.outputs, run.storage, {}}, want))
-      << "generated code differs\n"
-      << print(sample.graph);
+  for (const bool small : {false, true}) {
+    request.small = small;
+    const execute::RunResult run = execute::run(compiled, request);
+    EXPECT_TRUE(same_results(sample.graph, {run.outputs, run.storage, {}}, want))
+        << "generated code differs" << (small ? ", as a small call\n" : "\n")
+        << print(sample.graph);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coconet/graph/print.h"
+#include "coconet/plan/one_shot.h"
 #include "coconet/source/cpp/kernel_text.h"
 #include "coconet/source/cpp/run_text.h"
 
@@ -41,7 +42,7 @@ class ModulePrinter {
         "extern \"C\" const coconet::kernel::Module coconet_module = {\n"
         "    coconet::kernel::kAbiVersion, " +
         std::to_string(plan::hash_of(plan_)) + "u, " + std::to_string(plan_.buffers.size()) +
-        ", run};\n";
+        ", run" + (plan::allows_one_shot(plan_) ? ", true" : "") + "};\n";
     return out;
   }
 

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "coconet/plan/one_shot.h"
+
 namespace coconet::source::cpp {
 
 using plan::Conv2dLaunch;
@@ -22,6 +24,7 @@ class RunPrinter {
     out_ = "Status run(const Call& call, std::int64_t* ticks) {\n";
     line("  ", "const Ranks ranks(call, " + std::to_string(plan_.graph.mesh().size()) + ");");
     for (const std::string& group : groups()) line("  ", group);
+    print_one_shot();
     line("  ", "std::int64_t tick = 0;  // the last one done");
     for (int l = 0; l < static_cast<int>(plan_.launches.size());) {
       const int group = plan_.launches[l].overlap;
@@ -85,6 +88,26 @@ class RunPrinter {
     const std::string space = kernel ? ", " + pieces_.of(kernel->space) : "";
     line("  ", "COCONET_TRY(launch_" + std::to_string(l) + "(ranks" + space + "));");
     if (launch.signals) line("  ", "signal(call, " + done + ");");
+  }
+
+  // All of every launch, without a wait but for peers that have read this rank's inputs.
+  void print_one_shot() {
+    if (!plan::allows_one_shot(plan_) || plan_.exit_waits.empty()) return;
+    line("  ", "if (call.one_shot) {");
+    for (int l = 0; l < static_cast<int>(plan_.launches.size()); ++l) {
+      const Kernel* kernel = std::get_if<Kernel>(&plan_.launches[l].work);
+      const std::string space = kernel ? ", " + pieces_.of(plan::one_shot_space(*kernel)) : "";
+      line("    ", "COCONET_TRY(launch_" + std::to_string(l) + "(ranks" + space + "));");
+    }
+    line("    ", "*ticks = 1;");
+    line("    ", "if (call.exchanged) return kOk;");
+    line("    ", "signal(call, 1);");
+    for (const Wait& wait : plan_.exit_waits) {
+      line("    ", "COCONET_TRY(wait_for(call, " + peers_name(plan_.graph.mesh(), wait.axes) +
+                       ", 1, 1, -1));");
+    }
+    line("    ", "return kOk;");
+    line("  ", "}");
   }
 
   // The rows that chunks are made of, in the launches' tensors.
