@@ -48,7 +48,8 @@ void verify_contributions(const BoundPlan& bound);
 // are of different ones.
 struct SmallCases {
   int verified = 0;
-  int too_large = 0;  // not verified: of too many elements, as of a matrix with a side of two blocks
+  // Not verified: of too many elements, as of a matrix with a side of two blocks.
+  int too_large = 0;
 };
 SmallCases verify_small(const Plan& plan);
 

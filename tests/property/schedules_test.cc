@@ -2,8 +2,8 @@
 // depend on its schedule, nor on how its plan is run.
 //
 // COCONET_PROPERTY_CASES: how many cases. COCONET_PROPERTY_SEED: the first case's seed; case i has
-// seed + i, so that one case runs again alone. COCONET_PROPERTY_VERBOSE: also how many steps of each
-// verb, and the cases that took the most memory.
+// seed + i, so that one case runs again alone. COCONET_PROPERTY_VERBOSE: also how many steps of
+// each verb, and the cases that took the most memory.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 

@@ -33,7 +33,6 @@ std::string width_text(const plan::Kernel& kernel) {
   throw InternalError("a RunWidth outside its enumerators");
 }
 
-// The elements that a tile has at most.
 std::string tile_size_text(const plan::Kernel& kernel) {
   return kernel.width == RunWidth::piece ? "kTile" : width_text(kernel);
 }
