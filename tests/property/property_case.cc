@@ -286,9 +286,9 @@ Case random_case(std::uint64_t seed) {
     try {
       out.program = random_program(random);
       out.setting = random_setting(random, out.program.axes);
-      if (folds_members(out.program)) make_members_alike(out.setting.sizes);
       const Graph graph = build(out.program);
       make_affordable(graph, out.setting);
+      if (folds_members(out.program)) make_members_alike(out.setting.sizes);
       Applied applied = start(graph);
       const int steps = random.below(kMostSteps + 1);
       for (int s = 0; s < steps; ++s) {
