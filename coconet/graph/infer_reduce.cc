@@ -26,8 +26,9 @@ Placement of_partial(const Call& call, int axis, std::optional<Fold> fold) {
 
 void check_dims(const Call& call, const std::vector<int>& dims) {
   check(std::is_sorted(dims.begin(), dims.end()), "reduced dims ascend");
-  if (std::adjacent_find(dims.begin(), dims.end()) != dims.end()) {
-    refuse(call, "a dim stands twice", "each dim once");
+  const auto twice = std::adjacent_find(dims.begin(), dims.end());
+  if (twice != dims.end()) {
+    refuse(call, "dim " + std::to_string(*twice) + " stands twice", "each dim once");
   }
   for (int d : dims) {
     if (d < 0 || d >= call.operands[0].rank()) {

@@ -21,20 +21,21 @@ std::string text_of(const LiteralValue& value) {
 
 namespace {
 
-// The least magnitude that rounds to infinity; the greatest that rounds to 0.
+// The least magnitude that rounds to infinity; the greatest that rounds to 0; the largest value.
 struct Range {
   double overflow, underflow;
+  const char* largest;
 };
 
 Range range_of(DTypeKind kind) {
   switch (kind) {
-    case DTypeKind::f16: return {65520.0, std::ldexp(1.0, -25)};
-    case DTypeKind::bf16: return {std::ldexp(511.0, 119), std::ldexp(1.0, -134)};
-    case DTypeKind::f32: return {std::ldexp(33554431.0, 103), std::ldexp(1.0, -150)};
+    case DTypeKind::f16: return {65520.0, std::ldexp(1.0, -25), "65504"};
+    case DTypeKind::bf16: return {std::ldexp(511.0, 119), std::ldexp(1.0, -134), "3.38e38"};
+    case DTypeKind::f32: return {std::ldexp(33554431.0, 103), std::ldexp(1.0, -150), "3.40e38"};
     case DTypeKind::f64:
     case DTypeKind::i32:
     case DTypeKind::i64:
-    case DTypeKind::boolean: return {std::numeric_limits<double>::infinity(), 0.0};
+    case DTypeKind::boolean: return {std::numeric_limits<double>::infinity(), 0.0, "1.79e308"};
   }
   throw InternalError("a DTypeKind outside its enumerators");
 }
@@ -51,7 +52,9 @@ std::string needed_by(const DType& dtype, const LiteralValue& value) {
   if (is_floating(dtype.kind)) {
     const double number = std::fabs(whole ? static_cast<double>(*whole) : std::get<double>(value));
     const Range range = range_of(dtype.kind);
-    if (!(number < range.overflow)) return "smaller values";
+    if (!(number < range.overflow)) {
+      return std::string("smaller values: the largest is ") + range.largest;
+    }
     if (number != 0 && number <= range.underflow) return "larger values: this one rounds to 0";
     return "";
   }

@@ -89,6 +89,10 @@ class Lexer {
     if (is_letter(c)) return read_name();
     if (is_digit(c)) return read_number();
     if (c == '.' && is_digit(peek(1))) return refuse_number(0);
+    if (c == '/' && peek(1) == '/') {
+      return fail(std::min(text_.find('\n', at_), text_.size()) - at_,
+                  "`//` begins no comment; a comment begins with `#`, and a quotient is a / b");
+    }
     for (std::string_view symbol : kLongSymbols) {
       if (text_.substr(at_, symbol.size()) == symbol) return push(TokenKind::symbol, symbol.size());
     }

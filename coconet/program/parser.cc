@@ -33,7 +33,9 @@ void Parser::item() {
     if (cursor_.accept("program")) return program(name);
     cursor_.fail("found " + Cursor::shown(cursor_.peek()) +
                  " where a declaration is needed: mesh, dim, dtype, require, def, program or "
-                 "schedule");
+                 "schedule" +
+                 suggestion(cursor_.peek().text,
+                            {"mesh", "dim", "dtype", "require", "def", "program", "schedule"}));
   } catch (const UserError& error) {
     cursor_.errors().add(error);
     in_require_ = false;
@@ -65,6 +67,7 @@ void Parser::require() {
   in_require_ = true;
   const ExprId value = expression();
   in_require_ = false;
+  if (cursor_.is("=")) cursor_.fail("found `=` in a condition; that two are equal is `a == b`");
   tree_.items.push_back(Require{value});
 }
 

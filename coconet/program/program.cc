@@ -83,7 +83,10 @@ void Program::require(const std::string& condition, At at) {
   try {
     syntax::Cursor cursor(text, "", errors);
     syntax::Parser(cursor, tree).item();
-    if (!cursor.at_end()) cursor.fail("found more than one condition");
+    if (!cursor.at_end()) {
+      cursor.fail("found " + syntax::Cursor::shown(cursor.peek()) +
+                  " behind the condition; needed is one, as \"nh % size(tp) == 0\"");
+    }
     errors.throw_if_any();
     Declarations declarations;
     declarations.mesh = header_.mesh;

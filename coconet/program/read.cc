@@ -75,7 +75,7 @@ class FileReader {
     const std::optional<DTypeKind> kind = dtype_kind_of(item.value.text);
     if (!kind) {
       refuse(item.value.place, "`" + item.value.text + "` is not a dtype" +
-                                   suggestion(item.value.text, dtype_names()) + " (" +
+                                   dtype_suggestion(item.value.text, dtype_names()) + " (" +
                                    listed(dtype_names()) + ")");
     }
     const auto bound = options_.dtypes.find(item.name.text);

@@ -223,7 +223,12 @@ std::vector<Assembler::Argument> ExpressionReader::arguments(const Signature& fu
     while (keyword && at < out.size() && function.parameters[at].name != expr.text) ++at;
     const bool fits = at < out.size() && (keyword || !function.parameters[at].by_keyword);
     if (!fits || given[at]) {
-      refuse(expr.place, "`" + call.text + "` has no place for this argument; it is called as `" +
+      std::vector<std::string> names;
+      for (std::size_t i = 0; keyword && i < out.size(); ++i) {
+        if (!given[i]) names.emplace_back(function.parameters[i].name);
+      }
+      refuse(expr.place, "`" + call.text + "` has no place for this argument" +
+                             suggestion(expr.text, names) + "; it is called as `" +
                              function.text() + "`");
     }
     given[at] = true;
@@ -355,8 +360,9 @@ std::vector<int> ExpressionReader::dims_of(const Expr& expr, bool sorted) const 
     refuse(expr.place, std::string("no dims in the brackets") +
                            (sorted ? "; without brackets all are reduced" : ""));
   }
-  if (std::adjacent_find(ascending.begin(), ascending.end()) != ascending.end()) {
-    refuse(expr.place, "a dim stands twice");
+  const auto twice = std::adjacent_find(ascending.begin(), ascending.end());
+  if (twice != ascending.end()) {
+    refuse(expr.place, "dim " + std::to_string(*twice) + " stands twice; each dim stands once");
   }
   return sorted ? ascending : out;
 }

@@ -24,6 +24,18 @@ std::vector<std::string> Declarations::known_dtypes() const {
   return out;
 }
 
+std::string dtype_suggestion(const std::string& word, const std::vector<std::string>& dtypes) {
+  const std::pair<std::string, std::string> prefixes[] = {
+      {"bfloat", "bf"}, {"float", "f"}, {"int", "i"}};
+  for (const auto& [theirs, ours] : prefixes) {
+    if (!word.starts_with(theirs)) continue;
+    const std::string size = word.substr(theirs.size());
+    const std::string name = ours + (size.empty() ? "32" : size);
+    if (std::ranges::count(dtypes, name) > 0) return "; did you mean `" + name + "`?";
+  }
+  return suggestion(word, dtypes);
+}
+
 void Scope::bind(const std::string& name, const Value& value, int line) {
   if (bindings_.insert_or_assign(name, Binding{value, line}).second) order_.push_back(name);
 }
@@ -46,7 +58,7 @@ DType TypeReader::dtype(const syntax::Word& word) const {
   if (declarations_.incomplete) throw Poisoned{};
   throw UserError(ErrorKind::type,
                   "`" + word.text + "` is not a dtype" +
-                      suggestion(word.text, declarations_.known_dtypes()) + " (" +
+                      dtype_suggestion(word.text, declarations_.known_dtypes()) + " (" +
                       listed(dtype_names()) + ", or a parameter declared as `dtype " + word.text +
                       " = f16`)",
                   where(word.place));

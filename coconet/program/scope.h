@@ -27,6 +27,9 @@ struct Declarations {
   std::vector<std::string> known_dtypes() const;  // parameters too
 };
 
+// "; did you mean `f32`?" of `f23` and of `float32`, or "".
+std::string dtype_suggestion(const std::string& word, const std::vector<std::string>& dtypes);
+
 // Thrown in place of an error where what is used has failed before.
 struct Poisoned {};
 

@@ -211,7 +211,7 @@ TEST(LeafRefusal, OfDtypes) {
           {"1 meets an operand of dtype bool", "takes true or false"});
   refused(Constant{1e-8, f16}, {}, {"1e-08 meets an operand of dtype f16", "rounds to 0"});
   refused(Constant{70000.0, DType(DTypeKind::f16, "T")}, {},
-          {"dtype T (f16), which takes smaller"});
+          {"dtype T (f16), which takes smaller values: the largest is 65504"});
   refused(AxisSize{0, boolean}, {}, {"meets bool"});
   refused(Cast{i64}, {of({"B"}, partial(), i32)}, {"not the cast of their fold"});
   refused(Input{InputKind::tensor, of({"B"}, partial(), boolean), {}}, {}, {"bool is not folded"});

@@ -29,6 +29,9 @@ TEST(ParseDeclarations, DimsAndDTypes) {
 
 TEST(ParseDeclarations, WhatIsNoDeclaration) {
   expect_errors("maesh world(tp)", {{"1:1", "found `maesh` where a declaration is needed"}});
+  expect_errors("progam p", {{"1:1", "program or schedule; did you mean `program`?"}});
+  expect_errors("// a note", {{"1:1", "`//` begins no comment; a comment begins with `#`"}});
+  expect_errors("dim Q\nrequire Q % 2 = 0", {{"2:15", "that two are equal is `a == b`"}});
   expect_errors("# only\n}\n", {{"2:1", "found `}` where a declaration is needed"}});
 }
 
@@ -86,6 +89,8 @@ TEST(ParseDeclarations, Types) {
     return kHead + "program p(x: " + type + ") { return x }";
   };
   expect_errors(input("q32[N]"), {{"4:14", "`q32` is not a dtype"}});
+  expect_errors(input("float32[N]"), {{"4:14", "`float32` is not a dtype; did you mean `f32`?"}});
+  expect_errors(input("bfloat16[N]"), {{"4:14", "not a dtype; did you mean `bf16`?"}});
   expect_errors(input("f32"), {{"4:17", "`[` is needed to open the dims"}});
   expect_errors(input("f32[N"), {{"4:19", "`]` is needed"}});
   expect_errors(input("f32[K]"), {{"4:18", "`K` is not a dim"}});

@@ -88,13 +88,15 @@ TEST(ParseStatements, Arguments) {
   expect_statement_error("z = dropout(x, -0.1)", "7", "probability is -0.1");
   expect_statement_error("z = dropout(x, cast(1.5, f32))", "7", "probability is 1.5");
   expect_statement_error("z = dropout(x, a, seed=1)", "21", "has no place for this argument");
+  expect_statement_error("z = conv2d(x, x, strid=2)", "20",
+                         "no place for this argument; did you mean `stride`?; it is called as");
   expect_statement_error("z = shard(x, x)", "16", "is a slice, as (0), (0..1) or (*)");
   expect_statement_error("z = sum(x, 0)", "14", "dims in brackets, as [0] or [0,1]; found `0`");
   expect_statement_error("z = sum(x, (0..1))", "14", "found the slice (0..1)");
   expect_statement_error("z = all_reduce(y, [0])", "21", "found dims in brackets");
   expect_statement_error("z = all_reduce(y, x + x)", "21", "found an expression");
   expect_statement_error("z = sum(x, [N])", "15", "dims are given by their numbers");
-  expect_statement_error("z = sum(x, [0,0])", "14", "a dim stands twice");
+  expect_statement_error("z = sum(x, [0,0])", "14", "dim 0 stands twice");
   expect_statement_error("z = sum(x, [])", "14", "no dims in the brackets");
   expect_statement_error("z = x / size(pp)", "16", "`pp` is not a dim");
   expect_statement_error("z = x / size(N+M)", "16", "size(...) takes an axis");
@@ -127,7 +129,7 @@ TEST(ParseStatements, AbsentOperations) {
 
 TEST(ParseStatements, MovementOfData) {
   expect_statement_error("z = transpose(x, 0)", "20", "the dims in their new order, as [1,0]");
-  expect_statement_error("z = transpose(x, [0,0])", "20", "a dim stands twice");
+  expect_statement_error("z = transpose(x, [0,0])", "20", "dim 0 stands twice");
   expect_statement_error("z = reshape(x, [K])", "19", "`K` is not a dim");
   expect_statement_error("z = reshape(x)", "7", "lacks its argument `shape`");
   expect_statement_error("z = narrow(x, 0, 0, N / 2)", "23", "a product of dims, as 2*H");

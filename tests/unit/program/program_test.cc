@@ -74,7 +74,8 @@ TEST(Program, MovementOfDataAndRequire) {
         return z, k, m })");
   Program q("q", Mesh{"world", {"tp"}});
   expect_refused([&] { q.require("N == 1"); }, {"`N` is not a dim"});
-  expect_refused([&] { q.require("1 == 1 2"); }, {"more than one condition"});
+  expect_refused([&] { q.require("1 == 1 2"); }, {"found `2` behind the condition; needed is one"});
+  expect_refused([&] { q.require("Q % 2 = 0"); }, {"found `=` in a condition", "`a == b`"});
   EXPECT_EQ(line_of([&] { q.require("1 +"); }), __LINE__);
 }
 
@@ -235,7 +236,7 @@ TEST(Program, AttributesAreChecked) {
   expect_refused([&] { broadcast(g, -1); }, {"the root is -1"});
   expect_refused([&] { root(x, -1); }, {"the root is -1"});
   expect_refused([&] { p.input("y", f32, {N}, rooted(-1)); }, {"from 0"});
-  expect_refused([&] { sum(x, over(0, 0)); }, {"a dim stands twice"});
+  expect_refused([&] { sum(x, over(0, 0)); }, {"dim 0 stands twice"});
   expect_refused([&] { dropout(x, 0.1, -1); }, {"a number from 0 on"});
   expect_refused([] { Program("p", Mesh{"world", {"tp", "tp"}}); }, {"tp stands twice"});
 }
