@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 
+#include "coconet/graph/literal.h"
 #include "coconet/schedule/fuse.h"
 #include "coconet/schedule/overlap.h"
 #include "coconet/schedule/region.h"
@@ -35,6 +35,7 @@ class Candidates {
     add_collective_fuses();  // before pairs: a body's own name is preferred
     add_pair_fuses();
     add_computation_fuses();
+    add_single_fuses();
     add_overlaps();
     return std::move(steps_);
   }
@@ -108,12 +109,11 @@ class Candidates {
   }
 
   void add_distributes(NodeId id) {
-    const Node& node = graph_.node(id);
     if (readers_[id.index].empty()) return;
     std::vector<Names> axes;
     Names all;
     for (int axis = 0; axis < graph_.mesh().size(); ++axis) {
-      if (!node.type.layout.is<Replicated>(axis)) continue;
+      if (!graph_.node(id).type.layout.is<Replicated>(axis)) continue;
       axes.push_back({graph_.mesh().axes[axis]});
       all.push_back(graph_.mesh().axes[axis]);
     }
@@ -282,6 +282,21 @@ class Candidates {
     finish();
   }
 
+  // Of one operation with the unnamed ones in it, where no fuse takes it with another.
+  void add_single_fuses() {
+    for (NodeId id : named_) {
+      const auto takes = [id](const auto& set) { return std::ranges::count(set, id) > 0; };
+      if (std::ranges::any_of(fused_, takes)) continue;
+      const auto verdict = match_fuse(graph_, {{id}});
+      const auto* match = std::get_if<FuseMatch>(&verdict);
+      const auto runs = [this](NodeId node) { return !is_literal(graph_, node); };
+      if (!match || std::ranges::count_if(match->nodes, runs) < 2) continue;
+      fused_.insert(match->nodes);
+      const std::string result = result_name(applied_, "kernel", {});
+      steps_.push_back({{"fuse", {name(id)}, {result}, {}}, Exactness::exact});
+    }
+  }
+
   using Unit = std::pair<std::string, OverlapMember>;
 
   // What runs by itself: a group that is in no other, a named value that is in no group.
@@ -334,7 +349,8 @@ class Candidates {
     std::vector<std::vector<std::size_t>> next(all.size());
     for (std::size_t a = 0; a < all.size(); ++a) {
       for (std::size_t b : readers[a]) {
-        if (overlaps({all[a].second, all[b].second})) next[a].push_back(b);
+        const auto verdict = match_overlap(graph_, {all[a].second, all[b].second});
+        if (std::holds_alternative<OverlapMatch>(verdict)) next[a].push_back(b);
       }
     }
     std::vector<std::vector<std::size_t>> chains;
@@ -369,10 +385,6 @@ class Candidates {
                                [this](NodeId id) { return is_communication(graph_.node(id).op); });
   }
 
-  bool overlaps(const std::vector<OverlapMember>& members) const {
-    return std::holds_alternative<OverlapMatch>(match_overlap(graph_, members));
-  }
-
   const Applied& applied_;
   const Graph& graph_;
   const std::vector<std::vector<NodeId>> readers_;
@@ -384,14 +396,5 @@ class Candidates {
 }  // namespace
 
 std::vector<LegalStep> legal_steps(const Applied& applied) { return Candidates(applied).legal(); }
-
-std::string explain(const Applied& applied, const Step& step) {
-  try {
-    const Applied after = apply(Applied{applied.graph, applied.handles, Exactness::exact}, step);
-    return text_of(LegalStep{step, after.exactness});
-  } catch (const UserError& error) {
-    return "not legal: " + error.message();
-  }
-}
 
 }  // namespace coconet

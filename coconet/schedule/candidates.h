@@ -20,8 +20,9 @@ std::string text_of(const LegalStep& legal);  // "rs, ag = split(total): legal; 
 // axis alone and all together), as_slice, as_rooted, dead.
 // Of the steps on sets of operations, these: reorder before each gather of what stands between it
 // and one value, and of the most that can move, past one gather and past all of its axes together;
-// fuse of two operations of which one reads the other, of bodies with their collectives, and of as
-// many computations in a row as fit one kernel; overlap of chains of two to four groups or
+// fuse of two operations of which one reads the other, of bodies with their collectives, of as many
+// computations in a row as fit one kernel, and of one that no such fuse takes with the unnamed ones
+// in it; overlap of chains of two to four groups or
 // operations, with communication among them. A fuse of the same operations stands once, with the
 // names that the schedule gave.
 std::vector<LegalStep> legal_steps(const Applied& applied);

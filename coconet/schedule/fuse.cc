@@ -49,30 +49,6 @@ std::optional<Refusal> refuse_order(const Graph& graph, const Parts& parts) {
   return std::nullopt;
 }
 
-// Why the set cannot run as one launch.
-std::optional<Refusal> refuse_cycle(const Graph& graph, const NodeSet& set) {
-  std::vector<NodeId> path = open_path(graph, set);
-  if (!path.empty()) {
-    return Refusal{"the region is open: the path " + path_text(graph, path) +
-                       " leaves it and returns; fuse " +
-                       quoted(graph, named_value(graph, path[1])) + " as well, or less",
-                   path[1]};
-  }
-  path = cycle_through(graph, set);
-  if (path.empty()) return std::nullopt;
-  const NodeId last = path.back();
-  const NodeId before = path[path.size() - 2];
-  const std::vector<NodeId>& read = graph.node(last).inputs;
-  if (op_as<Update>(graph, last) && std::ranges::count(read, before) == 0) {
-    return Refusal{"use after update: " + quoted(graph, before) + " reads the old value of `" +
-                       graph.node(read[0]).name + "`, which " + quoted(graph, last) +
-                       " overwrites in the group, but it runs after the group, by " +
-                       path_text(graph, path) + "; leave " + quoted(graph, last) + " out",
-                   before};
-  }
-  return Refusal{"a cycle with another group: " + path_text(graph, path), path[1]};
-}
-
 // Checks every member against what one kernel can run.
 class Members {
  public:
@@ -98,6 +74,11 @@ class Members {
   // What is written to other ranks, after all computation.
   bool ends(NodeId id) const {
     return std::ranges::count(gathers_, id) > 0 || std::ranges::count(sends_, id) > 0;
+  }
+  // What the reduce_scatter gives, whole again.
+  bool gathers_outside(NodeId id) const {
+    return scatter_.valid() && !inside(id) && op_as<AllGather>(graph_, id) &&
+           dependents(graph_, set_of(graph_, {scatter_}))[id.index];
   }
   NodeId last() const {
     return !gathers_.empty() ? gathers_[0] : !sends_.empty() ? sends_[0] : NodeId{};
@@ -219,6 +200,13 @@ class Members {
     if (id == scatter_) return std::nullopt;
     if (std::holds_alternative<Update>(node.op)) return refuse_update(id, space);
     for (NodeId input : node.inputs) {
+      if (gathers_outside(input)) {
+        return Refusal{quoted(graph_, id) + " reads " + quoted(graph_, input) +
+                           ", which is not in the group: a body reads what " +
+                           quoted(graph_, scatter_) + " gives; reorder " + quoted(graph_, input) +
+                           " past it first",
+                       id};
+      }
       if (!ends(input)) continue;
       return Refusal{
           "wrong order: " + quoted(graph_, id) + " reads " + quoted(graph_, input) +

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "coconet/base/error.h"
 #include "coconet/schedule/candidates.h"
 
 namespace coconet {
@@ -59,6 +60,15 @@ std::vector<std::string> listing(const std::vector<LegalStep>& steps) {
     if (!family.steps.empty()) out.back() += alternatives(std::move(family.steps));
   }
   return out;
+}
+
+std::string explain(const Applied& applied, const Step& step) {
+  try {
+    const Applied after = apply(Applied{applied.graph, applied.handles, Exactness::exact}, step);
+    return text_of(LegalStep{step, after.exactness});
+  } catch (const UserError& error) {
+    return "not legal: " + error.message();
+  }
 }
 
 }  // namespace coconet

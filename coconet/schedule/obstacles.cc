@@ -28,7 +28,7 @@ class Obstacles {
             "cannot be fused or moved: in the group `" + graph_.group(group).name + "` already");
         continue;
       }
-      if (!fused_[i]) add(id, "cannot be fused: " + why_not_fused(id));
+      if (!fused_[i]) add(id, "cannot be fused" + why_not_fused(id));
       if (!moved_[i]) add(id, "cannot be moved: " + why_not_moved(id));
     }
     std::vector<std::string> out;
@@ -94,9 +94,8 @@ class Obstacles {
     const Op& op = graph_.node(id).op;
     const bool needs_another =
         op_as<AllGather>(graph_, id) || op_as<Update>(graph_, id) || is_send(op);
-    if (const auto* refusal = std::get_if<Refusal>(&alone); refusal && !needs_another) {
-      return refusal->reason;
-    }
+    const auto* refused = std::get_if<Refusal>(&alone);
+    if (refused && !needs_another) return ": " + refused->reason;
     Reasons reasons;
     const auto try_with = [&](NodeId other, const std::vector<std::vector<NodeId>>& parts) {
       const auto verdict = match_fuse(graph_, parts);
@@ -105,8 +104,10 @@ class Obstacles {
     };
     for (NodeId before : named_operands(id)) try_with(before, {{before}, {id}});
     for (NodeId after : named_readers(id)) try_with(after, {{id}, {after}});
-    if (reasons.text().empty()) return "it reads inputs only, and no operation reads it";
-    return reasons.text();
+    const std::string head = refused ? ": " : " with another: ";
+    if (!reasons.text().empty()) return head + reasons.text();
+    if (refused) return head + refused->reason;
+    return head + "it reads inputs only, and no operation reads it; alone it is one kernel already";
   }
 
   // The named operations that it or an unnamed sub-expression of it reads.

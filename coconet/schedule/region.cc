@@ -161,6 +161,29 @@ std::vector<NodeId> cycle_through(const Graph& graph, const NodeSet& set) {
   return path_back(after, set);
 }
 
+std::optional<Refusal> refuse_cycle(const Graph& graph, const NodeSet& set) {
+  std::vector<NodeId> path = open_path(graph, set);
+  if (!path.empty()) {
+    return Refusal{"the region is open: the path " + path_text(graph, path) +
+                       " leaves it and returns; fuse " +
+                       quoted(graph, named_value(graph, path[1])) + " as well, or less",
+                   path[1]};
+  }
+  path = cycle_through(graph, set);
+  if (path.empty()) return std::nullopt;
+  const NodeId last = path.back();
+  const NodeId before = path[path.size() - 2];
+  const std::vector<NodeId>& read = graph.node(last).inputs;
+  if (op_as<Update>(graph, last) && std::ranges::count(read, before) == 0) {
+    return Refusal{"use after update: " + quoted(graph, before) + " reads the old value of `" +
+                       graph.node(read[0]).name + "`, which " + quoted(graph, last) +
+                       " overwrites in the group, but it runs after the group, by " +
+                       path_text(graph, path) + "; leave " + quoted(graph, last) + " out",
+                   before};
+  }
+  return Refusal{"a cycle with another group: " + path_text(graph, path), path[1]};
+}
+
 std::string path_text(const Graph& graph, const std::vector<NodeId>& path) {
   std::string out;
   NodeId last;

@@ -25,6 +25,9 @@ std::vector<NodeId> open_path(const Graph& graph, const NodeSet& set);
 // Groups whose nodes are all in `set` count as part of it.
 std::vector<NodeId> cycle_through(const Graph& graph, const NodeSet& set);
 
+// Why the set cannot run as one launch, by these two.
+std::optional<Refusal> refuse_cycle(const Graph& graph, const NodeSet& set);
+
 std::string path_text(const Graph& graph, const std::vector<NodeId>& path);  // "`a` -> `b` -> `c`"
 
 // All nodes of a group and of its member groups, with their unnamed sub-expressions.

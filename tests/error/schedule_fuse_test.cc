@@ -27,6 +27,15 @@ TEST(FuseRefuses, AWholeAllReduce) {
                       {"`red` is reduce", "reduce_scatter and all_gather"});
 }
 
+// Not that what reads the gathered value runs over another space.
+TEST(FuseRefuses, AReaderOfAGatherOutside) {
+  for (const char* fuse : {"fuse(rs, drop, out)", "fuse(rs, drop)"}) {
+    expect_step_refused(kTail, std::string("rs, ag = split(total) ") + fuse,
+                        {"drop reads `ag`, which is not in the group",
+                         "a body reads what `rs` gives; reorder `ag` past it first"});
+  }
+}
+
 // Of a list that each rank has of its own, it is another number on each peer.
 TEST(FuseRefuses, AFoldOfAListInThePrologue) {
   const std::string lists =

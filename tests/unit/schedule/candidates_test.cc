@@ -145,6 +145,28 @@ program step(g: f32[N] local, h: f32[N] local) {
   EXPECT_TRUE(listed(after(two, both)).contains("reorder([ga, gb], [out])"));
 }
 
+// `y * g + 1` is three launches, a + 1 one; what a pair takes is not listed alone as well.
+TEST(LegalSteps, FusesOneOperationWithItsUnnamedParts) {
+  const char* const one = R"(
+mesh world(tp)
+dim N
+program step(g: f32[N], y: f32[N]) {
+  a = exp(g) * y + 1
+  b = y + 1
+  c = y * g + 1
+  d = c * 2
+  return a, b, d
+}
+)";
+  const Applied applied = after(one, "");
+  const std::set<std::string> found = of_verb(listed(applied), "fuse");
+  EXPECT_TRUE(found.contains("fuse(a, b, c, d)"));
+  const std::string last = "kernel = fuse(b, c, d)";
+  const std::set<std::string> rest = of_verb(listed(after(one, last)), "fuse");
+  EXPECT_EQ(rest, (std::set<std::string>{"fuse(a)"}));
+  EXPECT_EQ(listed(after(one, last + " again = fuse(a)")).count("fuse(a)"), 0U);
+}
+
 TEST(LegalSteps, FusesPairsAndOverlapsChains) {
   const char* const chain = R"(
 mesh world(tp)

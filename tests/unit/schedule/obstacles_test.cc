@@ -47,7 +47,8 @@ TEST(Obstacles, NameTheLaunchOfItsOwnAndTheCollectiveToSplit) {
   EXPECT_THAT(lines, line("`biased`, `top` cannot be moved: ", "split `total`"));
   EXPECT_THAT(lines, line("`layer`, `total` cannot be moved: ", "nothing it reads"));
   EXPECT_THAT(lines, line("`other` cannot be moved: ", "distribute `b` for one"));
-  EXPECT_THAT(lines, line("`other` cannot be fused: ", "no operation reads it"));
+  EXPECT_THAT(lines,
+              line("`other` cannot be fused with another: ", "no operation reads it; alone"));
 }
 
 TEST(Obstacles, SayWhatStandsAgainstAMoveBeforeTheGather) {
