@@ -106,7 +106,6 @@ class Run {
     const Applied applied = scheduled(graph_, file, arguments.file.schedule);
     scheduled_ = applied.graph;
     exactness_ = applied.exactness;
-    need_chunked_groups();
     plan_ = plan::from_schedule(scheduled_, {.schedule = arguments.file.schedule});
     execute::need_memory_of_run(plan_, setting_, arguments.chunks, given_);
     drawn_ = execute::draw_missing(graph_, setting_, given_);
@@ -198,19 +197,6 @@ class Run {
       out.microseconds_of_ranks[rank] = median(own);
     }
     return out;
-  }
-
-  // Every --chunks has an overlapped group to be for.
-  void need_chunked_groups() const {
-    std::vector<std::string> names;
-    for (const Group& group : scheduled_.groups()) {
-      if (group.kind == GroupKind::overlapped) names.push_back(group.name);
-    }
-    if (arguments_.chunks.size() <= names.size()) return;
-    throw UserError(ErrorKind::usage,
-                    "--chunks: numbers found: " + std::to_string(arguments_.chunks.size()) +
-                        "; overlapped groups of this schedule: " + listed(names) +
-                        "; give at most one number for each group");
   }
 
   // Calls visit(name, type, is storage) for what the run gives: the outputs, then the states and

@@ -20,21 +20,15 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw UserError(ErrorKind::usage, message); }
 
-std::vector<std::string> input_names(const Graph& graph) {
-  std::vector<std::string> out;
-  for (const Node& node : graph.nodes()) {
-    if (std::holds_alternative<Input>(node.op)) out.push_back(node.name);
-  }
-  return out;
-}
-
 const Input& input_of(const Graph& graph, const std::string& name, const std::string& option) {
-  const NodeId id = graph.find(name);
-  const Input* input = id.valid() ? std::get_if<Input>(&graph.node(id).op) : nullptr;
-  if (input) return *input;
-  const std::vector<std::string> names = input_names(graph);
-  refuse(option + ": the program has no input " + name + suggestion(name, names) +
-         "; its inputs are " + listed(names));
+  if (const Input* input = input_named(graph, name)) return *input;
+  const std::string list = name.substr(0, name.find('.'));
+  const Input* whole = input_named(graph, list);
+  if (whole && whole->type.is_list() && execute::is_member(list, name)) {
+    refuse(option + ": " + list + " is a list, whose members are given together; legal: " + list +
+           "=FILE.safetensors:PREFIX");
+  }
+  refuse(option + ": " + no_input(graph, name));
 }
 
 // One `x=FILE...`.
@@ -86,12 +80,13 @@ bool has_no_members(const RunArguments& arguments, const Input& list) {
   });
 }
 
-// The tensors PREFIX.0, PREFIX.1, ... as the members of a list.
+// The tensors PREFIX.0, PREFIX.1, ... as the members of a list; of each those rows.
 void read_members(const SafetensorsFile& file, const std::string& prefix, const std::string& list,
-                  execute::GlobalTensors& out) {
+                  const std::optional<RowRange>& rows, execute::GlobalTensors& out) {
   for (const SafetensorsEntry& entry : file.entries()) {
     if (!execute::is_member(prefix, entry.name)) continue;
-    out[list + entry.name.substr(prefix.size())] = file.read(entry.name);
+    out[list + entry.name.substr(prefix.size())] =
+        read_tensor({file.path(), entry.name, rows}, entry.name);
   }
 }
 
@@ -101,13 +96,13 @@ void read_list(const std::string& name, const std::string& text, bool empty,
   const TensorSpec spec = parse_tensor_spec(text);
   const std::string prefix = spec.name.value_or(name);
   const std::string start = name + " is a list, ";
-  if (spec.rows || !spec.path.ends_with(".safetensors")) {
+  if (!spec.path.ends_with(".safetensors")) {
     refuse(start + "the tensors PREFIX.0, PREFIX.1, ... of a .safetensors file; legal: " + name +
            "=FILE.safetensors:PREFIX");
   }
   const SafetensorsFile file(spec.path);
   const std::size_t before = out.size();
-  read_members(file, prefix, name, out);
+  read_members(file, prefix, name, spec.rows, out);
   if (out.size() > before || empty) return;
   std::vector<std::string> held;
   for (const SafetensorsEntry& entry : file.entries()) held.push_back(entry.name);
@@ -131,7 +126,7 @@ execute::GlobalTensors read_whole(const std::string& path, const RunArguments& a
   for (const std::string& name : input_names(graph)) {
     const Input& input = std::get<Input>(graph.node(graph.find(name)).op);
     const bool list = input.type.is_list();
-    if (list) read_members(file, name, name, out);
+    if (list) read_members(file, name, name, {}, out);
     empty = empty || (list && has_no_members(arguments, input));
     if (!list && file.has(name)) out[name] = file.read(name);
   }

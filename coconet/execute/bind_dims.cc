@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 
+#include "coconet/base/nearest.h"
 #include "coconet/execute/inputs.h"
 #include "coconet/execute/lists.h"
 #include "coconet/graph/walk.h"
@@ -88,7 +89,9 @@ class DimBinding {
   void learn();
   void fill_lists();
   std::int64_t needed(const DimUse& use) const;
-  [[noreturn]] void refuse_unknown(const std::string& name) const;
+  // For a dim that across says the size of; returns if none does.
+  void refuse_across(const std::string& name) const;
+  void refuse_unknown() const;
 
   const Graph& graph_;
   const MeshSizes& mesh_;
@@ -113,18 +116,11 @@ void DimBinding::check_wanted(const Sizes& wanted) const {
     refuse("dim " + name +
            (list ? " has one size; found several"
                  : " has a size for each member of a list; found one size") +
-           ", legal: --dim " + name + (list ? "=SIZE" : "=SIZE,SIZE,..."));
+           "; " + how_to_give(name + (list ? "=SIZE" : "=SIZE,SIZE,...")));
   };
-  const auto need_size = [](const std::string& name, std::int64_t size) {
-    if (size < 0) refuse("dim " + name + " must not be negative; found " + std::to_string(size));
-  };
-  for (const auto& [name, size] : wanted) {
-    need(name, false);
-    need_size(name, size);
-  }
+  for (const auto& [name, size] : wanted) need(name, false);
   for (const auto& [name, list] : wanted.lists) {
     need(name, true);
-    for (std::int64_t size : list) need_size(name, size);
     wanted.members(list_index(name));
   }
 }
@@ -143,9 +139,10 @@ void DimBinding::add(const std::string& name, const Input& input, const TensorDa
   for (std::size_t i = 0; i < leading.size(); ++i) {
     const std::string ranks = std::to_string(mesh_.sizes[leading[i]]);
     if (tensor.shape[i] == mesh_.sizes[leading[i]]) continue;
-    refuse_shape(", one entry for each of the " + ranks + " ranks of " +
-                 graph_.mesh().axes[leading[i]] + " (a file with more can be cut: " + name +
-                 "=FILE:NAME[0:" + ranks + "])");
+    const bool cut = i == 0 && tensor.shape[i] > mesh_.sizes[leading[i]];
+    refuse_shape(
+        ", one entry for each of the " + ranks + " ranks of " + graph_.mesh().axes[leading[i]] +
+        (cut ? " (a file with more can be cut: " + file_of + "=FILE:NAME[0:" + ranks + "])" : ""));
   }
   for (std::size_t d = 0; d < dims.size(); ++d) {
     uses_.push_back({name, static_cast<int>(d), dims[d], tensor.shape[leading.size() + d], member});
@@ -259,9 +256,7 @@ std::int64_t DimBinding::needed(const DimUse& use) const {
   return size;
 }
 
-// A dim of one size that nothing gave.
-void DimBinding::refuse_unknown(const std::string& name) const {
-  const std::string give = "; give --dim " + name + "=SIZE";
+void DimBinding::refuse_across(const std::string& name) const {
   for (const auto& [numbered, one] : alike_) {
     if (std::ranges::find(one.names(), name) == one.names().end()) continue;
     const auto list = std::ranges::find_if(numbered.names(), [&](const std::string& dim) {
@@ -269,7 +264,8 @@ void DimBinding::refuse_unknown(const std::string& name) const {
     });
     if (list != numbered.names().end()) {
       refuse("dim " + name + " has no size: across says that members have " + one.text() +
-             " for their " + numbered.text() + ", but the list has no members" + give);
+             " for their " + numbered.text() + ", but the list has no members; " +
+             how_to_give(name + "=SIZE"));
     }
     const bool known_all = std::ranges::all_of(
         numbered.names(), [&](const std::string& dim) { return known(dim, 0).has_value(); });
@@ -280,7 +276,22 @@ void DimBinding::refuse_unknown(const std::string& name) const {
              " has for a whole " + name);
     }
   }
-  refuse("dim " + name + " has no size" + give + " or an input file that has it");
+}
+
+// All dims that nothing gave a size.
+void DimBinding::refuse_unknown() const {
+  std::vector<std::string> names;
+  std::string sizes;
+  for (const std::string& name : graph_.header().dims) {
+    const bool list = is_list_dim(name);
+    if (list ? sizes_.lists.contains(name) : sizes_.contains(name)) continue;
+    if (!list) refuse_across(name);
+    names.push_back(name);
+    sizes += (sizes.empty() ? "" : ",") + name + (list ? "=SIZE,SIZE,..." : "=SIZE");
+  }
+  if (names.empty()) return;
+  refuse((names.size() == 1 ? "dim " : "dims ") + listed(names) +
+         (names.size() == 1 ? " has no size; " : " have no sizes; ") + how_to_give(sizes));
 }
 
 Sizes DimBinding::solved() {
@@ -293,19 +304,36 @@ Sizes DimBinding::solved() {
            ", must be " + std::to_string(needed(use)) + "; found " + std::to_string(use.size) +
            from(files_, list));
   }
-  for (const std::string& name : graph_.header().dims) {
-    if (!is_list_dim(name) && !sizes_.contains(name)) refuse_unknown(name);
-    if (!is_list_dim(name) || sizes_.lists.contains(name)) continue;
-    refuse("dim " + name + " has no sizes; give --dim " + name +
-           "=SIZE,SIZE,... or an input file that has the list");
-  }
+  refuse_unknown();
   return std::move(sizes_);
+}
+
+// Each tensor is of an input, or a member of a list, and holds the bytes that it says.
+void check_tensors(const Graph& graph, const GlobalTensors& given) {
+  for (const auto& [name, tensor] : given) {
+    const std::string base = name.substr(0, name.find('.'));
+    const Input* input = input_named(graph, base);
+    if (!input) refuse(no_input(graph, name));
+    const bool list = input->type.is_list();
+    if (!(list ? is_member(base, name) : base == name)) {
+      refuse("found a tensor " + name + ", but " + base +
+             (list ? " is a list; needed are its members, " + member_name(base, 0) + ", ..."
+                   : " is no list; needed is " + base));
+    }
+    const std::int64_t bytes = byte_count(tensor.dtype, tensor.shape).value_or(-1);
+    if (bytes == static_cast<std::int64_t>(tensor.bytes.size())) continue;
+    refuse("input " + name + " holds " + std::to_string(tensor.bytes.size()) +
+           " bytes; its shape " + text_of_shape(tensor.shape) + " of " +
+           std::string(name_of(tensor.dtype)) + " needs " +
+           (bytes < 0 ? "more than there can be" : std::to_string(bytes)));
+  }
 }
 
 }  // namespace
 
 Sizes bind_dims(const Graph& graph, const GlobalTensors& given, const MeshSizes& mesh,
                 const Sizes& wanted, const InputFiles& files) {
+  check_tensors(graph, given);
   DimBinding binding(graph, mesh, wanted, files);
   for (const Node& node : graph.nodes()) {
     const Across* across = std::get_if<Across>(&node.op);

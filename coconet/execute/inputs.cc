@@ -57,7 +57,7 @@ std::map<std::string, DTypeKind> bind_dtypes(const Graph& graph, const GlobalTen
                                              const InputFiles& files) {
   std::map<std::string, DTypeKind> bound = wanted;
   std::map<std::string, std::string> by;
-  for (const auto& [name, kind] : wanted) by[name] = "--dtype";
+  for (const auto& [name, kind] : wanted) by[name] = "--dtype; in C++, by the graph";
   for_each_given(graph, given,
                  [&](const std::string& name, const Input& input, const TensorData& tensor) {
                    const DTypeKind found = tensor.dtype;
@@ -101,34 +101,60 @@ TensorData drawn_tensor(const std::string& name, const Input& input,
 
 TensorData default_scalar(const std::string& name, const Input& input) {
   if (!input.default_value) {
-    refuse("scalar " + name + " has no value and no default; give --scalar " + name + "=VALUE");
+    refuse("scalar " + name + " has no value and no default; give --scalar " + name +
+           "=VALUE; in C++, a tensor " + name);
   }
   TensorData scalar = TensorData::zeros(input.type.dtype.kind, {});
   scalar.set_value(0, *input.default_value);
   return scalar;
 }
 
-// The rate of a dropout that is a scalar is known before any rank runs.
+// The rate of a dropout that is an input is known before any rank runs.
 void need_rates(const Graph& graph, const GlobalTensors& given) {
   for (const Node& node : graph.nodes()) {
     if (!std::holds_alternative<Dropout>(node.op)) continue;
     const Node& rate = graph.node(node.inputs[1]);
-    const auto value = given.find(rate.name);
-    if (!std::holds_alternative<Input>(rate.op) || value == given.end()) continue;
-    for (std::int64_t i = 0; i < value->second.elements(); ++i) {
-      const auto found = static_cast<float>(value->second.value(i));
-      if (kernel::valid_rate(found)) continue;
+    const Input* input = std::get_if<Input>(&rate.op);
+    if (!input) continue;
+    const auto need = [&](double value) {
+      const auto found = static_cast<float>(value);
+      if (kernel::valid_rate(found)) return;
       char text[32];
       const auto end = std::to_chars(text, text + sizeof text, found).ptr;
       throw UserError(ErrorKind::data,
                       "the rate of this dropout, " + rate.name + ", must be from 0 to 1; found " +
                           std::string(text, end),
                       node.where);
+    };
+    const auto value = given.find(rate.name);
+    if (value == given.end()) {
+      need(input->default_value.value_or(0));
+    } else {
+      for (std::int64_t i = 0; i < value->second.elements(); ++i) need(value->second.value(i));
     }
   }
 }
 
 }  // namespace
+
+void check_given(const Graph& graph, const GlobalTensors& given, const interp::Setting& setting) {
+  std::map<std::string, DTypeKind> kinds;
+  for (const DTypeParameter& parameter : graph.header().dtypes) {
+    kinds[parameter.name] = parameter.kind;
+  }
+  bind_dtypes(graph, given, kinds);
+  Sizes wanted = setting.sizes;
+  for (const std::string& axis : graph.mesh().axes) wanted.erase(axis);
+  const Sizes all = bind_dims(graph, given, setting.mesh, wanted);
+  const auto need = [](bool there, const std::string& name) {
+    if (there) return;
+    refuse("Setting::sizes has no size of dim " + name +
+           ", which the inputs have; bind_dims gives " + "all sizes");
+  };
+  for (const auto& [name, size] : all) need(wanted.contains(name) || graph.mesh().axis(name), name);
+  for (const auto& [name, list] : all.lists) need(wanted.lists.contains(name), name);
+  need_rates(graph, given);
+}
 
 std::uint64_t bytes_to_draw(const Graph& graph, const interp::Setting& setting,
                             const GlobalTensors& given) {
@@ -143,6 +169,7 @@ std::uint64_t bytes_to_draw(const Graph& graph, const interp::Setting& setting,
 
 std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting& setting,
                                       GlobalTensors& given) {
+  check_given(graph, given, setting);
   runtime::need_memory(bytes_to_draw(graph, setting, given), "the inputs");
   std::vector<std::string> drawn;
   for_each_input(graph, [&](const std::string& name, const Input& input) {
@@ -180,21 +207,21 @@ std::uint64_t bytes_of_pieces(const Graph& graph, const interp::Setting& setting
 
 std::map<std::string, interp::Pieces> distribute(const Graph& graph, const GlobalTensors& given,
                                                  const interp::Setting& setting) {
+  check_given(graph, given, setting);
   runtime::need_memory(bytes_of_pieces(graph, setting), "the ranks' pieces of the inputs");
   std::map<std::string, interp::Pieces> out;
-  const auto value = [&](const std::string& name) -> const TensorData& {
-    const auto tensor = given.find(name);
-    check(tensor != given.end(), "every input is given or drawn");
-    return tensor->second;
-  };
   for_each_input(graph, [&](const std::string& name, const Input& input) {
     if (!input.type.is_list()) {
-      out[name] = interp::scatter_global(input.type, setting, value(name).bytes);
+      const auto tensor = given.find(name);
+      if (tensor == given.end()) return;
+      out[name] = interp::scatter_global(input.type, setting, tensor->second.bytes);
       return;
     }
     std::vector<const TensorData*> members;
     for (std::int64_t k = 0; k < members_of(input.type, setting.sizes); ++k) {
-      members.push_back(&value(member_name(name, k)));
+      const auto member = given.find(member_name(name, k));
+      if (member == given.end()) return;
+      members.push_back(&member->second);
     }
     out[name] = interp::scatter_global(input.type, setting, pack(input.type, setting, members));
   });
@@ -203,11 +230,13 @@ std::map<std::string, interp::Pieces> distribute(const Graph& graph, const Globa
 
 std::vector<TensorData> gather_members(const TensorType& type, const interp::Pieces& pieces,
                                        const interp::Setting& setting) {
+  if (!type.is_list()) refuse("gather_members takes a list; of a tensor, gather");
   return unpack(type, setting, interp::assemble(type, setting, pieces));
 }
 
 TensorData gather(const TensorType& type, const interp::Pieces& pieces,
                   const interp::Setting& setting) {
+  if (type.is_list()) refuse("gather takes a tensor; of a list, gather_members");
   TensorData out;
   out.dtype = type.dtype.kind;
   out.shape = interp::global_sizes(type, setting);

@@ -7,7 +7,6 @@
 
 #include "coconet/execute/memory_need.h"
 #include "coconet/interp/global_tensor.h"
-#include "coconet/interp/scalar.h"
 #include "coconet/plan/bind.h"
 #include "coconet/plan/one_shot.h"
 #include "coconet/runtime/buffers.h"
@@ -114,6 +113,13 @@ class Job {
       return buffers_.own(job_.plan().buffers[buffer].slot).first(job_.held_bytes(buffer, rank()));
     }
 
+    std::span<std::byte> own(const std::string& name, DTypeKind dtype) override {
+      const DTypeKind found = job_.plan().buffers[job_.find_buffer(name)].type.dtype.kind;
+      if (found == dtype) return own(name);
+      throw UserError(ErrorKind::usage, name + " has dtype " + std::string(name_of(found)) +
+                                            "; found a call for " + std::string(name_of(dtype)));
+    }
+
    private:
     // What peers' inputs are read from are copies that come with their entries.
     void exchange_inputs() {
@@ -167,37 +173,21 @@ class Job {
   std::size_t bytes_of(int buffer) const { return bound_.buffers[buffer].bytes; }
 
   void find_inputs(bool complete) {
+    const Graph& graph = plan().graph;
+    interp::check_names(graph, request_.inputs);
     for (int b = 0; b < static_cast<int>(plan().buffers.size()); ++b) {
       const Buffer& buffer = plan().buffers[b];
       if (buffer.role == BufferRole::temporary) continue;
+      const NodeId node = graph.find(buffer.name);
       const auto given = request_.inputs.find(buffer.name);
       if (given != request_.inputs.end()) {
-        interp::check_pieces(buffer.type, request_.setting, given->second, buffer.name);
+        interp::check_pieces(buffer.type, request_.setting, given->second, "input " + buffer.name);
         inputs_[b] = &given->second;
-      } else if (complete || has_default(buffer)) {
-        inputs_[b] = &defaults_.emplace_back(ranks_, default_of(buffer));
+      } else if (complete || std::get<Input>(graph.node(node).op).default_value) {
+        inputs_[b] = &defaults_.emplace_back(
+            interp::input_value(graph, node, request_.inputs, request_.setting));
       }
     }
-  }
-
-  const Input& input_of(const Buffer& buffer) const {
-    const Graph& graph = plan().graph;
-    return std::get<Input>(graph.node(graph.find(buffer.name)).op);
-  }
-  bool has_default(const Buffer& buffer) const {
-    return input_of(buffer).default_value.has_value();
-  }
-
-  interp::Bytes default_of(const Buffer& buffer) const {
-    const Input& input = input_of(buffer);
-    if (!input.default_value) {
-      throw UserError(ErrorKind::data, "no value for input " + buffer.name + ": " +
-                                           buffer.type.text(plan().graph.mesh()));
-    }
-    const DTypeKind kind = buffer.type.dtype.kind;
-    interp::Bytes out(size_of(kind));
-    interp::store(interp::cast(interp::scalar(*input.default_value), kind), out.data(), 0);
-    return out;
   }
 
   void find_returned() {

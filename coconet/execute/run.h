@@ -38,8 +38,8 @@ struct RunResult {
   std::vector<std::vector<double>> microseconds;
 };
 
-// UserError(data) for inputs that are missing or of another size, UserError(runtime) for a rank
-// that died or did not come.
+// UserError(data) for inputs that are missing, of another size or not the program's,
+// UserError(runtime) for a rank that died or did not come.
 RunResult run(const Compiled& compiled, const RunRequest& request);
 
 // One rank of a started program: its calls are made by whoever holds this, as often as wanted.
@@ -53,8 +53,10 @@ class RankCalls {
   // One call, the entry and the leaving included. All ranks make the same calls.
   virtual void call() = 0;
   // This rank's own piece of an input, state or output, where the calls read and write it.
-  // UserError(usage) for another name.
+  // UserError(usage) for another name. Their dtype is the caller's to know, or to have checked:
   virtual std::span<std::byte> own(const std::string& name) = 0;
+  // UserError(usage) unless its dtype is this.
+  virtual std::span<std::byte> own(const std::string& name, DTypeKind dtype) = 0;
 };
 
 // Starts the ranks and runs `function` on each, in place of `repeat` calls with results; of ranks

@@ -1,5 +1,6 @@
 #include "coconet/execute/verify.h"
 
+#include <algorithm>
 #include <set>
 
 #include "coconet/interp/compare.h"
@@ -21,7 +22,7 @@ std::vector<Pieces> values_of(const Graph& graph, const RunRequest& request,
     const Node& node = graph.nodes()[i];
     const auto found = kept.outputs.find("#" + std::to_string(i));
     if (std::holds_alternative<Input>(node.op)) {
-      values[i] = request.inputs.at(node.name);
+      values[i] = interp::input_value(graph, NodeId{i}, request.inputs, request.setting);
     } else if (found != kept.outputs.end()) {
       values[i] = found->second;
     } else {
@@ -93,6 +94,7 @@ const TensorType& storage_type(const Graph& graph, const std::string& name) {
 
 RunResult run_once(const Compiled& compiled, RunRequest request) {
   request.repeat = 1;
+  request.chunks.resize(std::min(request.chunks.size(), compiled.plan().overlaps.size()));
   return run(compiled, request);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coconet/base/nearest.h"
 #include "coconet/type/list.h"
 
 namespace coconet {
@@ -45,6 +46,25 @@ std::set<std::string> list_dims(const Graph& graph) {
     }
   }
   return out;
+}
+
+std::vector<std::string> input_names(const Graph& graph) {
+  std::vector<std::string> out;
+  for (const Node& node : graph.nodes()) {
+    if (std::holds_alternative<Input>(node.op)) out.push_back(node.name);
+  }
+  return out;
+}
+
+const Input* input_named(const Graph& graph, const std::string& name) {
+  const NodeId id = graph.find(name);
+  return id.valid() ? std::get_if<Input>(&graph.node(id).op) : nullptr;
+}
+
+std::string no_input(const Graph& graph, const std::string& name) {
+  const std::vector<std::string> names = input_names(graph);
+  return "the program has no input " + name + suggestion(name, names) + "; its inputs are " +
+         listed(names);
 }
 
 bool is_output(const Graph& graph, NodeId id) {

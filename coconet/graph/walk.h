@@ -19,6 +19,10 @@ std::vector<NodeId> list_of(const NodeSet& set);  // ascending
 std::vector<std::vector<NodeId>> readers_of(const Graph& graph);
 // The dims that have a size for each member of the graph's lists.
 std::set<std::string> list_dims(const Graph& graph);
+std::vector<std::string> input_names(const Graph& graph);
+const Input* input_named(const Graph& graph, const std::string& name);  // null if there is none
+// "the program has no input q; its inputs are x, w".
+std::string no_input(const Graph& graph, const std::string& name);
 bool is_output(const Graph& graph, NodeId id);
 // The nodes that depend on / that are needed for any of `of` (of itself included).
 NodeSet dependents(const Graph& graph, const NodeSet& of);

@@ -134,6 +134,11 @@ GlobalValue global_value(const TensorType& type, const Setting& setting, const P
 
 void check_pieces(const TensorType& type, const Setting& setting, const Pieces& pieces,
                   const std::string& what) {
+  if (type.layout.axes() != static_cast<int>(setting.mesh.sizes.size())) {
+    throw UserError(ErrorKind::usage, "found " + std::to_string(setting.mesh.sizes.size()) +
+                                          " mesh sizes; the type of " + what + " needs " +
+                                          std::to_string(type.layout.axes()));
+  }
   const int ranks = setting.mesh.ranks();
   if (static_cast<int>(pieces.size()) != ranks) {
     throw UserError(ErrorKind::data, what + " has " + std::to_string(pieces.size()) +

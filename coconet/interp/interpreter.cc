@@ -4,6 +4,7 @@
 
 #include "coconet/base/error.h"
 #include "coconet/graph/check_sizes.h"
+#include "coconet/graph/walk.h"
 #include "coconet/interp/global_tensor.h"
 #include "coconet/interp/operations.h"
 #include "coconet/interp/scalar.h"
@@ -20,27 +21,6 @@ Pieces default_pieces(const Node& node, double value, const Setting& setting) {
   return out;
 }
 
-Pieces input_value(const Node& node, const Input& input,
-                   const std::map<std::string, Pieces>& inputs, const Setting& setting) {
-  const auto found = inputs.find(node.name);
-  if (found != inputs.end()) {
-    check_pieces(node.type, setting, found->second, "input " + node.name);
-    return found->second;
-  }
-  if (input.default_value) return default_pieces(node, *input.default_value, setting);
-  throw UserError(ErrorKind::data, "input " + node.name + " has no value, and no default",
-                  node.where);
-}
-
-void check_names(const Graph& graph, const std::map<std::string, Pieces>& inputs) {
-  for (const auto& [name, pieces] : inputs) {
-    const NodeId id = graph.find(name);
-    if (id.valid() && std::holds_alternative<Input>(graph.node(id).op)) continue;
-    throw UserError(ErrorKind::data,
-                    "program " + graph.header().program + " has no input named " + name);
-  }
-}
-
 Evaluation evaluation_of(const Graph& graph, NodeId id, const std::vector<const Pieces*>& inputs,
                          const Setting& setting) {
   const Node& node = graph.node(id);
@@ -51,6 +31,28 @@ Evaluation evaluation_of(const Graph& graph, NodeId id, const std::vector<const 
 }
 
 }  // namespace
+
+void check_names(const Graph& graph, const std::map<std::string, Pieces>& inputs) {
+  for (const auto& [name, pieces] : inputs) {
+    if (!input_named(graph, name)) throw UserError(ErrorKind::data, no_input(graph, name));
+  }
+}
+
+Pieces input_value(const Graph& graph, NodeId id, const std::map<std::string, Pieces>& inputs,
+                   const Setting& setting) {
+  const Node& node = graph.node(id);
+  const auto found = inputs.find(node.name);
+  if (found != inputs.end()) {
+    check_pieces(node.type, setting, found->second, "input " + node.name);
+    return found->second;
+  }
+  const std::optional<double>& value = std::get<Input>(node.op).default_value;
+  if (value) return default_pieces(node, *value, setting);
+  throw UserError(ErrorKind::data,
+                  "input " + node.name + " has no value, and no default; needed is " +
+                      node.type.text(graph.mesh()),
+                  node.where);
+}
 
 Pieces evaluate(const Graph& graph, NodeId id, const std::vector<const Pieces*>& inputs,
                 const Setting& setting) {
@@ -95,8 +97,6 @@ Pieces evaluate(const Graph& graph, NodeId id, const std::vector<const Pieces*>&
 }
 
 Result run(const Graph& graph, const std::map<std::string, Pieces>& inputs, const Setting& given) {
-  check(static_cast<int>(given.mesh.sizes.size()) == graph.mesh().size(),
-        "the mesh has the graph's axes");
   Setting setting = given;
   setting.sizes = with_axes(given.sizes, graph.mesh(), given.mesh);
   check_names(graph, inputs);
@@ -104,8 +104,8 @@ Result run(const Graph& graph, const std::map<std::string, Pieces>& inputs, cons
   Result result;
   for (int index = 0; index < graph.size(); ++index) {
     const Node& node = graph.node({index});
-    if (const Input* input = std::get_if<Input>(&node.op)) {
-      result.values.push_back(input_value(node, *input, inputs, setting));
+    if (std::holds_alternative<Input>(node.op)) {
+      result.values.push_back(input_value(graph, {index}, inputs, setting));
       continue;
     }
     std::vector<const Pieces*> operands;

@@ -24,8 +24,15 @@ struct Result {
 
 // Inputs by name: every Input node needs its pieces (a scalar with a default may be left out).
 // UserError(data) for a missing input, one that the graph does not have, or a piece of the wrong
-// size; for a root that is no rank of its axis; and for a dropout probability outside [0, 1].
+// size; for a size or a mesh that with_axes refuses; for a root that is no rank of its axis; and
+// for a dropout probability outside [0, 1].
 Result run(const Graph& graph, const std::map<std::string, Pieces>& inputs, const Setting& setting);
+
+// What `run` does first. UserError(data) for a name that is no input's; for an input whose pieces
+// are missing, without a default, or of the wrong size. Requires: the node is an Input.
+void check_names(const Graph& graph, const std::map<std::string, Pieces>& inputs);
+Pieces input_value(const Graph& graph, NodeId id, const std::map<std::string, Pieces>& inputs,
+                   const Setting& setting);
 
 // The value of one node from the values of its inputs, all ranks: what `run` does for each node in
 // order. Requires: the node is not an Input; inputs[i] are the pieces of its i-th input.

@@ -12,26 +12,11 @@ constexpr std::int64_t kChunkRows = 64;
 constexpr std::int64_t kMaxDefaultChunks = 8;
 constexpr std::int64_t kMaxChunks = 1 << 16;  // each is a turn of every launch
 
-void check_mesh(const Plan& plan, const MeshSizes& mesh) {
-  const Mesh& named = plan.graph.mesh();
-  if (static_cast<int>(mesh.sizes.size()) != named.size()) {
-    throw UserError(ErrorKind::usage, "found " + std::to_string(mesh.sizes.size()) +
-                                          " mesh sizes; mesh " + named.text() + " needs " +
-                                          std::to_string(named.size()));
-  }
-  std::int64_t ranks = 1;
-  for (int axis = 0; axis < named.size(); ++axis) {
-    if (mesh.sizes[axis] < 1) {
-      throw UserError(ErrorKind::usage, "axis " + named.axes[axis] + " has size " +
-                                            std::to_string(mesh.sizes[axis]) +
-                                            "; an axis has at least one rank");
-    }
-    ranks = checked_product(ranks, mesh.sizes[axis]);
-  }
-  if (ranks > kMaxRanks) {
-    throw UserError(ErrorKind::usage, "the mesh has " + std::to_string(ranks) + " ranks; at most " +
-                                          std::to_string(kMaxRanks) + " can run on one node");
-  }
+void check_ranks(const MeshSizes& mesh) {
+  if (mesh.ranks() <= kMaxRanks) return;
+  throw UserError(ErrorKind::usage, "the mesh has " + std::to_string(mesh.ranks()) +
+                                        " ranks; at most " + std::to_string(kMaxRanks) +
+                                        " can run on one node");
 }
 
 void check_dims(const Plan& plan, const Sizes& sizes) {
@@ -39,11 +24,16 @@ void check_dims(const Plan& plan, const Sizes& sizes) {
     bind(node.type.shape, sizes);
     if (const DimSize* size = std::get_if<DimSize>(&node.op)) coconet::bind(*size, sizes);
   }
-  for (const auto& [name, size] : sizes) {
-    if (size >= 0) continue;
-    throw UserError(ErrorKind::data,
-                    "dim " + name + " has size " + std::to_string(size) + "; 0 is the least");
-  }
+}
+
+void check_chunks(const Plan& plan, const std::vector<std::int64_t>& chunks) {
+  if (chunks.size() <= plan.overlaps.size()) return;
+  std::string names;
+  for (const OverlapGroup& group : plan.overlaps) names += (names.empty() ? "" : ", ") + group.name;
+  throw UserError(ErrorKind::usage,
+                  "numbers of chunks found: " + std::to_string(chunks.size()) +
+                      "; overlapped groups of this schedule: " + (names.empty() ? "none" : names) +
+                      "; give at most one number for each group");
 }
 
 bool cut_as(const TensorType& type, const OverlapGroup& group) {
@@ -177,8 +167,9 @@ std::int64_t chunk_rows(const Piece& piece, const Slice& slice) {
 
 BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
                const std::vector<std::int64_t>& chunks) {
-  check_mesh(plan, mesh);
   const Sizes all = with_axes(sizes, plan.graph.mesh(), mesh);
+  check_ranks(mesh);
+  check_chunks(plan, chunks);
   check_dims(plan, all);
   check_sizes(plan.graph, all, mesh);
   BoundPlan bound;

@@ -19,8 +19,8 @@ std::int64_t Sizes::members(const std::string& index) const {
                                          std::to_string(list.second.size()) + " of " + list.first);
   }
   if (first) return static_cast<std::int64_t>(first->second.size());
-  throw UserError(ErrorKind::data, "no dim of index " + index + " has its sizes; give --dim N_" +
-                                       index + "=SIZE,SIZE,... or an input file that has the list");
+  throw UserError(ErrorKind::data, "no dim of index " + index + " has its sizes; " +
+                                       how_to_give("N_" + index + "=SIZE,SIZE,..."));
 }
 
 Dim::Dim(std::int64_t literal) : coefficient_(literal) {
@@ -83,8 +83,8 @@ std::int64_t Dim::bind(const Sizes& sizes) const {
   for (const std::string& name : names_) {
     const auto found = sizes.find(name);
     if (found == sizes.end()) {
-      throw UserError(ErrorKind::data, "dim " + name + " has no size; give --dim " + name +
-                                           "=SIZE or an input file that has it");
+      throw UserError(ErrorKind::data,
+                      "dim " + name + " has no size; " + how_to_give(name + "=SIZE"));
     }
     size = checked_product(size, found->second);
   }
@@ -101,6 +101,10 @@ std::string Dim::text() const {
   if (is_packed()) out = "packed(" + out + ")";
   if (is_members()) out = "members(" + out + ")";
   return blocks_ ? "blocks(" + out + ")" : out;
+}
+
+std::string how_to_give(const std::string& sizes) {
+  return "give --dim " + sizes + " or input files that say it; in C++, Setting::sizes";
 }
 
 std::string text_of(const Shape& shape) {

@@ -61,6 +61,8 @@ class Dim {
 
 using Shape = std::vector<Dim>;
 
+// What to do about a dim without a size, by the command line or C++: `sizes` are "N=SIZE".
+std::string how_to_give(const std::string& sizes);
 std::string text_of(const Shape& shape);  // "[B,S,H]"
 Dim product_of(const Shape& shape);
 std::vector<std::int64_t> bind(const Shape& shape, const Sizes& sizes);

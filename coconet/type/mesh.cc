@@ -77,4 +77,23 @@ std::vector<int> MeshSizes::group(int rank, const AxisList& axes) const {
   return out;
 }
 
+void check_mesh(const Mesh& mesh, const MeshSizes& sizes) {
+  const auto refuse = [](const std::string& message) {
+    throw UserError(ErrorKind::usage, message);
+  };
+  if (static_cast<int>(sizes.sizes.size()) != mesh.size()) {
+    refuse("found " + std::to_string(sizes.sizes.size()) + " mesh sizes; mesh " + mesh.text() +
+           " needs " + std::to_string(mesh.size()));
+  }
+  int ranks = 1;
+  for (int axis = 0; axis < mesh.size(); ++axis) {
+    const int size = sizes.sizes[axis];
+    if (size < 1) {
+      refuse("axis " + mesh.axes[axis] + " has size " + std::to_string(size) +
+             "; an axis has at least one rank");
+    }
+    if (__builtin_mul_overflow(ranks, size, &ranks)) refuse("a mesh has at most 2^31 - 1 ranks");
+  }
+}
+
 }  // namespace coconet

@@ -39,4 +39,7 @@ struct MeshSizes {
   std::vector<int> group(int rank, const AxisList& axes) const;
 };
 
+// UserError(usage) unless there is one size for each axis, of at least one rank.
+void check_mesh(const Mesh& mesh, const MeshSizes& sizes);
+
 }  // namespace coconet

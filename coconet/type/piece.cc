@@ -7,7 +7,16 @@
 namespace coconet {
 
 Sizes with_axes(Sizes sizes, const Mesh& mesh, const MeshSizes& mesh_sizes) {
-  check(mesh.axes.size() == mesh_sizes.sizes.size(), "one size for each axis of the mesh");
+  check_mesh(mesh, mesh_sizes);
+  const auto need_size = [](const std::string& name, std::int64_t size) {
+    if (size >= 0) return;
+    throw UserError(ErrorKind::data,
+                    "dim " + name + " must not be negative; found " + std::to_string(size));
+  };
+  for (const auto& [name, size] : sizes) need_size(name, size);
+  for (const auto& [name, list] : sizes.lists) {
+    for (std::int64_t size : list) need_size(name, size);
+  }
   for (int axis = 0; axis < mesh.size(); ++axis) sizes[mesh.axes[axis]] = mesh_sizes.sizes[axis];
   return sizes;
 }

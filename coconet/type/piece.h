@@ -9,7 +9,8 @@
 
 namespace coconet {
 
-// `sizes` and, under their names, those of the mesh's axes.
+// `sizes` and, under their names, those of the mesh's axes. UserError as of check_mesh, and for a
+// size below 0.
 Sizes with_axes(Sizes sizes, const Mesh& mesh, const MeshSizes& mesh_sizes);
 
 // A cut of `total` rows into `parts`: part i has rows [begin, begin + count). ceil(total/parts)

@@ -24,8 +24,13 @@ TEST(BindRefusal, OfMeshesAndDims) {
       [&] {
         bind(plan, {{"B", 1}, {"S", 2}, {"H", -1}}, {{2}});
       },
-      {"dim H has size -1", "0 is the least"});
+      {"dim H must not be negative; found -1"});
   expect_refused([&] { bind(plan, kSizes, {{2}}, {-1}); }, {"found -1 chunks", "1 or more"});
+  expect_refused(
+      [&] {
+        bind(plan, kSizes, {{2}}, {1, 1});
+      },
+      {"numbers of chunks found: 2", "overlapped groups of this schedule: pipeline"});
   bind(plan, kSizes, {{256}});
 }
 

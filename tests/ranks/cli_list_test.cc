@@ -155,14 +155,43 @@ TEST(CliList, MembersGoToAFileAndComeBack) {
   const std::string again = run + "--scalar lr=0 --in p=" + out + "/p2.safetensors:p2 --json ";
   const ToolResult result = run_tool(again + "--want p2.1=" + out + "/p2.safetensors");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(run_tool(kClip + "--ranks 3 --dtype G=f16 --in g=" + out + "/p2.safetensors:p2").err,
-              HasSubstr("g.0 has dtype f32; needed is f16 (G, by --dtype); it is from " + out));
+  EXPECT_THAT(
+      run_tool(kClip + "--ranks 3 --dtype G=f16 --in g=" + out + "/p2.safetensors:p2").err,
+      HasSubstr("g.0 has dtype f32; needed is f16 (G, by --dtype; in C++, by the graph); it is "
+                "from " +
+                out));
   EXPECT_EQ(json_at(result.out, "dims/N_i"), "[3,1025,0]");
   EXPECT_EQ(json_at(result.out, "outputs/1/name"), "p2.1");
   EXPECT_EQ(json_at(result.out, "outputs/1/want/within_bound"), "true");
   EXPECT_THAT(run_tool(again + "--dim N_i=3,1025").err, HasSubstr("one number of members"));
   EXPECT_THAT(run_tool(again + "--dim N_i=3,1025,1").err,
               AllOf(HasSubstr("p.2"), HasSubstr("must be 1; found 0")));
+}
+
+// A file of four ranks' gradients on two: what the message says is obeyed.
+TEST(CliList, AFileOfMoreRanksIsCut) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("g.safetensors");
+  TensorData member = TensorData::zeros(DTypeKind::f16, {4, 3});
+  for (std::int64_t i = 0; i < 12; ++i) member.set_value(i, static_cast<double>(i));
+  write_safetensors(path, {{"w.g.0", member}, {"w.g.1", member}});
+  const std::string run = kClip + "--ranks 2 ";
+  const std::string error = run_tool(run + "--in g=" + path + ":w.g").err;
+  EXPECT_THAT(error, HasSubstr("a file with more can be cut: g=FILE:NAME[0:2])"));
+  const std::string cut = run + "--scalar limit=1e9 --in g=" + path + ":w.g[0:2] --in p=" + path +
+                          ":w.p --scalar lr=1 --out " + folder.path("out");
+  write_safetensors(path, {{"w.g.0", member},
+                           {"w.g.1", member},
+                           {"w.p.0", TensorData::zeros(DTypeKind::f32, {3})},
+                           {"w.p.1", TensorData::zeros(DTypeKind::f32, {3})}});
+  const ToolResult result = run_tool(cut);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  // p - (the mean of [0, 1, 2] and [3, 4, 5])
+  const TensorData p2 = SafetensorsFile(folder.path("out/p2.safetensors")).read("p2.1");
+  EXPECT_EQ(p2.value(0), -1.5);
+  EXPECT_EQ(p2.value(2), -3.5);
+  EXPECT_THAT(run_tool(run + "--in g.0=" + path + ":w.g.0").err,
+              HasSubstr("g is a list, whose members are given together; legal: g=FILE"));
 }
 
 TEST(CliList, Refusals) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "coconet/execute/run.h"
+#include "coconet/execute/verify.h"
 #include "tests/refusal.h"
 #include "tests/support/planned.h"
 
@@ -64,6 +65,40 @@ TEST_P(RunOnRanks, CallsFollowEachOtherInPlace) {
 TEST_P(RunOnRanks, AnUnknownNameIsRefusedWithThoseThereAre) {
   expect_refused([&] { run([](execute::RankCalls& rank) { rank.own("z"); }); },
                  {"no input, state or output z; there are x, m, k, y"});
+  expect_refused([&] { run([](execute::RankCalls& rank) { rank.own("y", DTypeKind::i32); }); },
+                 {"y has dtype f32; found a call for i32"});
+  run([](execute::RankCalls& rank) { need(rank.own("m", DTypeKind::f32).data(), "m"); });
+}
+
+// A misspelt scalar would have its default.
+TEST_P(RunOnRanks, AnInputOfAnotherNameIsRefused) {
+  execute::RunRequest request;
+  request.setting = sample_.setting;
+  request.inputs = sample_.inputs;
+  request.inputs["kk"] = request.inputs.at("k");
+  const std::vector<std::string> words = {"no input kk; did you mean `k`?; its inputs are x, m, k"};
+  expect_refused([&] { execute::run(compiled_, request); }, words);
+  expect_refused([&] { execute::run_on_ranks(compiled_, request, [](auto&) {}); }, words);
+  request.inputs.erase("kk");
+  request.inputs.erase("m");
+  expect_refused([&] { execute::run(compiled_, request); },
+                 {"input m has no value, and no default; needed is f32[N] sliced(*)"});
+  request.setting.mesh = {{kRanks, 1}};
+  expect_refused([&] { execute::run(compiled_, request); }, {"found 2 mesh sizes"});
+}
+
+TEST_P(RunOnRanks, VerifyTakesDefaultsToo) {
+  execute::RunRequest request;
+  request.setting = sample_.setting;
+  request.kind = GetParam();
+  request.inputs = sample_.inputs;
+  request.inputs.erase("k");
+  const execute::CompiledForVerify checked(sample_.graph, sample_.graph, Exactness::reassociates,
+                                           runtime::Toolchain());
+  const execute::RunResult result = execute::run(compiled_, request);
+  const execute::Verification found = execute::verify(checked, request, request, result);
+  EXPECT_TRUE(found.within_bound) << found.first_outside;
+  EXPECT_TRUE(found.storage.at("m").bit_equal_to_unscheduled);
 }
 
 INSTANTIATE_TEST_SUITE_P(Thread, RunOnRanks, testing::Values(runtime::RankKind::thread));

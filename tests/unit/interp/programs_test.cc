@@ -126,10 +126,11 @@ TEST(Programs, InputsAreChecked) {
   };
   auto missing = inputs;
   missing.erase("p");
-  EXPECT_EQ(message(missing), "input p has no value, and no default");
+  EXPECT_EQ(message(missing), "input p has no value, and no default; needed is f32[N]");
   auto unknown = inputs;
   unknown["q"] = {};
-  EXPECT_EQ(message(unknown), "program sample has no input named q");
+  EXPECT_EQ(message(unknown),
+            "the program has no input q; did you mean `g`?; its inputs are g, p, m, t");
   auto small = inputs;
   small["m"][1].resize(8);
   EXPECT_EQ(message(small), "input m has 8 bytes on rank 1; its type needs 16");
