@@ -29,6 +29,12 @@ CLI::Option* add_name_option(CLI::App& app, const char* option, std::string& to,
   });
 }
 
+CLI::Option* add_flag_option(CLI::App& app, const char* option, bool& to, const char* help) {
+  return app.add_flag(option, to, help)
+      ->disable_flag_override()
+      ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+}
+
 std::string integer_needed(const std::string& text) { return refusal_of(integer_of, text); }
 std::string number_needed(const std::string& text) { return refusal_of(number_of, text); }
 
@@ -85,10 +91,10 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
   app.add_option("--timeout", arguments.timeout, "seconds to wait for a living rank")
       ->check(number_needed)
       ->capture_default_str();
-  app.add_flag("--verify", arguments.verify,
-               "compare with the interpreter and with the unscheduled program");
-  app.add_flag("--threads", arguments.threads, "ranks as threads instead of processes");
-  app.add_flag("--json", arguments.json, "one JSON object on stdout");
+  add_flag_option(app, "--verify", arguments.verify,
+                  "compare with the interpreter and with the unscheduled program");
+  add_flag_option(app, "--threads", arguments.threads, "ranks as threads instead of processes");
+  add_flag_option(app, "--json", arguments.json, "one JSON object on stdout");
 }
 
 std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std::string>& parts,

@@ -18,6 +18,8 @@ namespace coconet::cli {
 // An option that may not be empty, as an unset variable of a shell is.
 CLI::Option* add_name_option(CLI::App& app, const char* option, std::string& to, const char* help);
 // Checks of CLI11: "" for a number, else what is needed.
+// An option without a value, given once: `--verify=no` is refused.
+CLI::Option* add_flag_option(CLI::App& app, const char* option, bool& to, const char* help);
 std::string integer_needed(const std::string& text);
 std::string number_needed(const std::string& text);
 // The file, and which program and schedule of it.

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/report.h"
 #include "coconet/base/error.h"
 #include "coconet/graph/print.h"
 #include "coconet/plan/from_schedule.h"
@@ -46,8 +47,8 @@ int check_file(const CheckArguments& arguments, Context& context) {
       try {
         const Applied applied = scheduled(graph, file, schedule.name);
         const plan::Plan plan = plan::from_schedule(applied.graph, {.schedule = schedule.name});
-        out += "# schedule " + schedule.name + ": " + std::to_string(schedule.steps.size()) +
-               " steps, " + std::to_string(plan.launches.size()) + " kernels, " +
+        out += "# schedule " + schedule.name + ": " + counted(schedule.steps.size(), "step") +
+               ", " + counted(plan.launches.size(), "kernel") + ", " +
                (applied.exactness == Exactness::exact ? "exact" : "reassociates") + "\n";
         for (const std::string& note : plan.notes) out += "#   " + note + "\n";
         if (arguments.plan) out += verified(plan);
@@ -68,8 +69,8 @@ void add_check(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("check", "parse and type-check; print the typed program");
   auto arguments = std::make_shared<CheckArguments>();
   add_file_options(*command, arguments->file);
-  command->add_flag("--plan", arguments->plan,
-                    "print the plan of each schedule too, and verify it");
+  add_flag_option(*command, "--plan", arguments->plan,
+                  "print the plan of each schedule too, and verify it");
   command->callback([arguments, &chosen] {
     chosen = [arguments](Context& context) { return check_file(*arguments, context); };
   });

@@ -9,6 +9,11 @@ namespace coconet::cli {
 
 File load(const FileArguments& arguments, Context& context) {
   File file = read_file(arguments.file, &context.source_text);
+  if (file.programs.empty()) {
+    throw UserError(ErrorKind::usage, arguments.file +
+                                          " has no program; needed is one, as `program "
+                                          "p(x: f32[N]) { ... }`");
+  }
   if (!arguments.program.empty()) file.program(arguments.program);
   const DTypes dtypes = dtypes_of(arguments);
   for (const auto& [name, kind] : dtypes) {
@@ -39,7 +44,6 @@ const Graph& program_of(const File& file, const FileArguments& arguments) {
   if (arguments.program.empty() && file.programs.size() != 1) {
     std::vector<std::string> names;
     for (const Graph& program : file.programs) names.push_back(program.header().program);
-    if (names.empty()) throw UserError(ErrorKind::usage, arguments.file + " has no program");
     throw UserError(ErrorKind::usage, "the file has " + std::to_string(names.size()) +
                                           " programs; say which is meant by --program NAME; there "
                                           "are " +

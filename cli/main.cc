@@ -157,11 +157,17 @@ std::string misuse(const CLI::App& command, const CLI::ParseError& error) {
            " takes one file, and options by name";
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
-    const std::string option = what.substr(0, what.find(':'));
+    const std::string option = what.substr(0, what.find_first_of(": "));
+    if (what.find("flag override") != std::string::npos) {
+      return (option.starts_with("--") ? "" : "--") + option +  // CLI11 names it without
+             " takes no value; give it, or leave it out";
+    }
     const CLI::Option* given = command.get_option_no_throw(option);
     const std::size_t times = given ? given->count() : 0;
     if (times < 2) return option + " needs a value after it";
-    return option + " is given " + std::to_string(times) + " times; it takes one value";
+    return option + " is given " + std::to_string(times) +
+           (given->get_expected_min() == 0 ? " times; once is enough"
+                                           : " times; it takes one value");
   }
   return what;
 }

@@ -110,6 +110,10 @@ std::vector<Failure> failures_of(const Report& report) {
   return out;
 }
 
+std::string counted(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
@@ -131,9 +135,9 @@ std::string text_of(const Report& report) {
   if (!report.first_outside.empty()) out += "outside    " + report.first_outside + "\n";
   const auto [least, most] =
       std::minmax_element(report.microseconds.begin(), report.microseconds.end());
-  out += format("time       median %.1f us, min %.1f, max %.1f (slowest rank, %d calls)\n",
+  out += format("time       median %.1f us, min %.1f, max %.1f (slowest rank, %s)\n",
                 median(report.microseconds), *least, *most,
-                static_cast<int>(report.microseconds.size()));
+                counted(report.microseconds.size(), "call").c_str());
   out += format("kernels    %d, %lld bytes to and from peers a rank, compiled in %.0f ms\n",
                 report.kernels, static_cast<long long>(report.bytes_sent),
                 report.compile_milliseconds);

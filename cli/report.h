@@ -53,6 +53,7 @@ struct ReportedError {
 std::string json_of_errors(const std::vector<ReportedError>& errors);
 
 double median(std::vector<double> values);
+std::string counted(std::size_t count, const std::string& what);  // "1 step", "2 steps"
 std::string text_of(const Report& report);
 std::string json_of(const Report& report);
 

@@ -72,7 +72,7 @@ schedule two for a { fuse(y, u) }
   EXPECT_THAT(result.err, AllOf(HasSubstr("it.coco:8:"), HasSubstr("it.coco:10:"),
                                 Not(HasSubstr("it.coco:9:"))));
   EXPECT_THAT(result.out, AllOf(HasSubstr("z = y * 2"), HasSubstr("# schedule one: does not apply"),
-                                HasSubstr("# schedule fine: 1 steps")));
+                                HasSubstr("# schedule fine: 1 step, ")));
 }
 
 TEST(CliCheck, PlansAreVerifiedOnSizesThatTheProgramAllowsOrSaidNotToBe) {

@@ -43,6 +43,10 @@ TEST(CliUsage, ValuesOfOptions) {
   expect_error(run + "--ranks --threads", 2, {"must be a whole number; found '--threads'"});
   expect_error(run + "--ranks 2 --ranks 3", 2, {"--ranks is given 2 times; it takes one value"});
   expect_error(run + "--ranks 9223372036854775808", 2, {"a whole number of 63 bits; found '92"});
+  expect_error(kAttention + "--verify=no", 2, {"--verify takes no value; give it, or leave it"});
+  expect_error(kAttention + "--threads=false", 2, {"--threads takes no value"});
+  expect_error(kAttention + "--verify --verify", 2, {"--verify is given 2 times; once is enough"});
+  expect_error("check examples/attention.coco --plan=off", 2, {"--plan takes no value"});
   expect_error(kAttention + "--repeat x", 2, {"--repeat: must be a whole number; found 'x'"});
   expect_error(kAttention + "--chunks 2,x", 2, {"--chunks: must be a whole number; found 'x'"});
   expect_error(kAttention + "--timeout x", 2, {"--timeout: must be a number; found 'x'"});
@@ -103,10 +107,19 @@ TEST(CliUsage, StepsToExplain) {
 
 TEST(CliUsage, ChunksAreOfOverlappedGroups) {
   expect_error(kAttention + "--chunks 3", 2,
-               {"--chunks: numbers found: 1", "groups of this schedule: none"});
+               {"numbers of chunks found: 1", "groups of this schedule: none"});
   expect_error(kAttention + "--schedule overlapped --chunks 3,4", 2,
-               {"--chunks: numbers found: 2", "groups of this schedule: pipeline; give"});
-  EXPECT_EQ(run_tool(kAttention + "--schedule overlapped --chunks 3").exit_code, 0);
+               {"numbers of chunks found: 2", "groups of this schedule: pipeline; give"});
+  EXPECT_EQ(run_tool(kAttention + "--schedule overlapped --chunks 3 --verify").exit_code, 0);
+}
+
+TEST(CliUsage, FilesWithoutAProgram) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("it.coco");
+  test::write_text(file, "mesh world(tp)\n");
+  for (const char* command : {"check ", "show ", "explain ", "run "}) {
+    expect_error(command + file, 2, {"it.coco has no program; needed is one"});
+  }
 }
 
 TEST(CliUsage, FoldersThatCannotBeMade) {
@@ -123,6 +136,8 @@ TEST(CliUsage, NumbersOutOfTheirRange) {
   expect_error(file + "--mesh tp=4294967297", 2, {"found 4294967297"});
   expect_error(file + "--ranks 2 --mesh tp=2", 2, {"not both"});
   expect_error(file + "--ranks 2 --dim B=1,S=1", 1, {"dim H has no size", "--dim H=SIZE"});
+  expect_error(file + "--ranks 2 --dim S=1", 1,
+               {"dims B, H have no sizes; give --dim B=SIZE,H=SIZE"});
   expect_error(file + "--ranks 2 --dim B=1,B=2", 2, {"--dim gives B twice"});
   expect_error(file + "--ranks 2 --dim B=-1", 2, {"--dim B must not be negative; found -1"});
   expect_error(file + "--ranks 2 --dim B=1.5", 2, {"--dim B must be a whole number"});
@@ -160,7 +175,8 @@ TEST(CliUsage, ScalarsFitTheirDType) {
   test::write_text(
       file, "mesh w(tp)\ndim N\nprogram p(x: f16[N], scalar a: f16) { y = x * a return y }\n");
   const std::string run = "run " + file + " --ranks 1 --dim N=3 --scalar a=";
-  expect_error(run + "70000", 2, {"--scalar a: f16 takes smaller values; found 70000"});
+  expect_error(run + "70000", 2,
+               {"--scalar a: f16 takes smaller values: the largest is 65504; found 70000"});
   expect_error(run + "1e-9", 2, {"--scalar a: f16 takes larger values", "rounds to 0"});
   EXPECT_EQ(run_tool(run + "inf").exit_code, 0);
 }
@@ -200,7 +216,7 @@ TEST(CliUsage, TensorFiles) {
       kAttention + "--in x=" + flat, 1,
       {"input x has shape [2, 32]; needed is [B,S,H], here [2, 4, 8]; it is from ", "flat.npy"});
   expect_error(kAttention + "--dtype T=f32 --in x=" + x, 1,
-               {"input x has dtype f16; needed is f32 (T, by --dtype)"});
+               {"input x has dtype f16; needed is f32 (T, by --dtype; in C++, by the graph)"});
   expect_error(kAttention + "--in " + x, 2, {"say of which input"});
   expect_error(kAttention + "--in x=" + x + " --in x=" + x, 2, {"--in gives x twice"});
   // The bits of an integer or of an f64 are no f32.
