@@ -144,12 +144,16 @@ void check_given(const Graph& graph, const GlobalTensors& given, const interp::S
   }
   bind_dtypes(graph, given, kinds);
   Sizes wanted = setting.sizes;
-  for (const std::string& axis : graph.mesh().axes) wanted.erase(axis);
+  const auto other = [&](const auto& size) {  // an axis, or a dim of another program
+    return std::ranges::count(graph.header().dims, size.first) == 0;
+  };
+  std::erase_if(wanted, other);
+  std::erase_if(wanted.lists, other);
   const Sizes all = bind_dims(graph, given, setting.mesh, wanted);
   const auto need = [](bool there, const std::string& name) {
     if (there) return;
     refuse("Setting::sizes has no size of dim " + name +
-           ", which the inputs have; bind_dims gives " + "all sizes");
+           ", which the inputs have; bind_dims gives all sizes");
   };
   for (const auto& [name, size] : all) need(wanted.contains(name) || graph.mesh().axis(name), name);
   for (const auto& [name, list] : all.lists) need(wanted.lists.contains(name), name);

@@ -18,12 +18,13 @@ void expect_sound(const std::string& program, const std::string& steps, const Si
   EXPECT_TRUE(same_results(before.graph, after.meaning(), want));
   plan::verify(after.plan);
   for (std::int64_t chunks : {1, 3}) {
-    const plan::BoundPlan bound = plan::bind(after.plan, sizes, after.setting.mesh, {chunks});
+    const std::vector<std::int64_t> each(after.plan.overlaps.size(), chunks);
+    const plan::BoundPlan bound = plan::bind(after.plan, sizes, after.setting.mesh, each);
     plan::verify_order(bound);
     plan::verify_contributions(bound);
     for (int seed = 0; seed < 4; ++seed) {
-      const simulate::ExecutorOptions options{
-          simulate::policy_of(seed), static_cast<std::uint64_t>(seed), {chunks}};
+      const simulate::ExecutorOptions options{simulate::policy_of(seed),
+                                              static_cast<std::uint64_t>(seed), each};
       const interp::Result got =
           simulate::execute(after.plan, after.setting, after.inputs, options);
       EXPECT_TRUE(same_results(after.graph, got, want)) << "chunks " << chunks;
