@@ -52,7 +52,10 @@ bool operator==(const Graph& a, const Graph& b) {
          std::ranges::equal(a.groups(), b.groups(), same_group);
 }
 
-GraphBuilder::GraphBuilder(Header header) { graph_.header_ = std::move(header); }
+GraphBuilder::GraphBuilder(Header header) {
+  verify_mesh(header.mesh);
+  graph_.header_ = std::move(header);
+}
 
 namespace {
 

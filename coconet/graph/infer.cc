@@ -34,17 +34,12 @@ TensorType of_size(const Call& call, const DType& dtype) {
   return {dtype, {}, Layout(call.mesh.size())};
 }
 
-}  // namespace
-
-TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& mesh,
-                 Requirements requirements) {
-  const Call call{op, inputs, mesh, requirements};
-  rules::check_lists(call);
+TensorType by_rule(const Call& call) {
   return std::visit(
       Overloaded{[&](const Input& o) { return of_input(call, o); },
                  [&](const Constant& o) { return of_constant(call, o); },
                  [&](const AxisSize& o) {
-                   check(o.axis >= 0 && o.axis < mesh.size(), "an axis of the mesh");
+                   check(o.axis >= 0 && o.axis < call.mesh.size(), "an axis of the mesh");
                    return of_size(call, o.dtype);
                  },
                  [&](const DimSize& o) { return of_size(call, o.dtype); },
@@ -77,7 +72,22 @@ TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& m
                  [&](const Shift&) { return rules::shift(call); },
                  [&](const AllToAll& o) { return rules::all_to_all(call, o); },
                  [&](const Stack&) { return rules::stack(call); }},
-      op);
+      call.op);
+}
+
+}  // namespace
+
+TensorType infer(const Op& op, std::span<const TensorType> inputs, const Mesh& mesh,
+                 Requirements requirements) {
+  const Call call{op, inputs, mesh, requirements};
+  rules::check_lists(call);
+  TensorType type = by_rule(call);
+  try {
+    validate(type, mesh);
+  } catch (const UserError& error) {
+    throw UserError(ErrorKind::type, call.text() + ": " + error.message());
+  }
+  return type;
 }
 
 namespace {

@@ -227,6 +227,14 @@ void verify_lists(const Graph& graph) {
   }
 }
 
+void verify_mesh(const Mesh& mesh, const Where& where) {
+  if (mesh.size() <= kMostAxes) return;
+  throw UserError(ErrorKind::type,
+                  "the mesh " + mesh.text() + " has " + std::to_string(mesh.size()) +
+                      " axes; at most " + std::to_string(kMostAxes) + " are supported",
+                  where);
+}
+
 void verify(const Graph& graph) {
   verify_nodes(graph);
   verify_names(graph);

@@ -5,6 +5,10 @@
 
 namespace coconet {
 
+inline constexpr int kMostAxes = 8;
+// UserError(type) at `where` unless the mesh has at most kMostAxes axes. Every graph's has.
+void verify_mesh(const Mesh& mesh, const Where& where = {});
+
 // 1. Inputs stand before their readers.
 // 2. Every type is what inference gives.
 // 3. Names are unique; an unnamed node has one reader.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "coconet/graph/verify.h"
 #include "coconet/program/lexer.h"
 #include "coconet/program/parser.h"
 #include "coconet/program/read_require.h"
@@ -38,6 +39,7 @@ Program::Program(std::string name, Mesh mesh, At at) : where_(where_of(at)) {
       refuse("the axis " + axis + " stands twice", where_);
     }
   }
+  verify_mesh(mesh, where_);
   header_.program = std::move(name);
   header_.mesh = std::move(mesh);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coconet/base/nearest.h"
+#include "coconet/graph/verify.h"
 #include "coconet/program/read_program.h"
 #include "coconet/program/read_require.h"
 #include "coconet/program/recursion.h"
@@ -60,6 +61,7 @@ class FileReader {
       if (mesh.axis(axis.text)) refuse(axis.place, "the axis " + axis.text + " stands twice");
       mesh.axes.push_back(axis.text);
     }
+    verify_mesh(mesh, where(item.name.place));
     declarations_.mesh = std::move(mesh);
   }
 

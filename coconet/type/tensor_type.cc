@@ -95,9 +95,9 @@ void validate_slice(const TensorType& type, const Mesh& mesh, const Slice& slice
 
 void validate(const TensorType& type, const Mesh& mesh) {
   check(type.layout.axes() == mesh.size(), "a layout has one placement per mesh axis");
-  if (type.rank() > kMostDims) {
+  if (const std::size_t dims = type.list.value_or(type.shape).size(); dims > kMostDims) {
     refuse(type, mesh,
-           "it has " + std::to_string(type.rank()) + " dims; at most " + std::to_string(kMostDims) +
+           "it has " + std::to_string(dims) + " dims; at most " + std::to_string(kMostDims) +
                " are supported");
   }
   std::optional<Fold> fold;

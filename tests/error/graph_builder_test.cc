@@ -28,6 +28,17 @@ TEST(BuilderRefusal, OfTakenNames) {
       {"the name y is taken"});
 }
 
+TEST(BuilderRefusal, OfMoreAxesThanThereMayBe) {
+  Mesh mesh{"world", {"a", "b", "c", "d", "e", "f", "g", "h"}};
+  GraphBuilder(Header{"p", mesh, {}, {}});
+  mesh.axes.emplace_back("i");
+  expect_refused(
+      [&] {
+        GraphBuilder(Header{"p", mesh, {}, {}});
+      },
+      {"has 9 axes; at most 8 are supported"});
+}
+
 TEST(BuilderRefusal, CarriesThePlace) {
   Fixture f;
   const NodeId x = f.input("x", f32, {"N"}, partial());

@@ -74,6 +74,14 @@ TEST(MovementRefusal, OfMoreDimsThanThereMayBe) {
   const Shape nine(9, Dim(2));
   expect_refused([&] { validate({f32, nine, Layout(1)}, kOne.mesh()); }, {"9 dims; at most 8"});
   refused(Reshape{nine}, {kOne.type(f32, {"512"})}, {"9 dims; at most 8"});
+  const std::vector<std::string> eight(8, "B");
+  refused(Stack{{0}}, {of(eight, Local{})}, {"stack(f32[B,B,", "9 dims; at most 8"});
+  EXPECT_EQ(
+      infer(Stack{{0}}, std::vector{of(std::vector<std::string>(7, "B"), Local{})}, kOne.mesh())
+          .rank(),
+      8);
+  const TensorType list = list_of(f32, Shape(9, dim("N_i")), Layout(1));
+  expect_refused([&] { validate(list, kOne.mesh()); }, {"9 dims; at most 8"});
 }
 
 }  // namespace

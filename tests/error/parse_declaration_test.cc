@@ -13,6 +13,8 @@ TEST(ParseDeclarations, Mesh) {
   expect_errors("mesh world(tp tp)", {{"1:15", "where `)` is needed"}});
   expect_errors("mesh world(tp, tp)", {{"1:16", "the axis tp stands twice"}});
   expect_errors("mesh a(x)\nmesh b(y)", {{"2:6", "a file has one mesh"}});
+  expect_errors("mesh world(a, b, c, d, e, f, g, h, i)",
+                {{"1:6", "(a, b, c, d, e, f, g, h, i) has 9 axes; at most 8 are supported"}});
   expect_errors("mesh and(x)", {{"1:6", "`and` is a word of the language"}});
   expect_errors("dim N\nprogram p(x: f32[N]) { return x }",
                 {{"2:9", "a mesh is declared before the programs"}});

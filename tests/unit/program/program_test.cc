@@ -239,6 +239,8 @@ TEST(Program, AttributesAreChecked) {
   expect_refused([&] { sum(x, over(0, 0)); }, {"dim 0 stands twice"});
   expect_refused([&] { dropout(x, 0.1, -1); }, {"a number from 0 on"});
   expect_refused([] { Program("p", Mesh{"world", {"tp", "tp"}}); }, {"tp stands twice"});
+  const std::vector<std::string> nine = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+  expect_refused([&] { Program("p", Mesh{"world", nine}); }, {"9 axes; at most 8 are supported"});
 }
 
 TEST(Scheduling, IsTheTextsSchedule) {
