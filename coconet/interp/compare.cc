@@ -57,16 +57,18 @@ double unit_in_last_place(const FloatFormat& format, double x) {
 bool within_bound(DTypeKind kind, const ScalarValue& got, double reference, double magnitude,
                   std::int64_t terms) {
   double value = to_double(got);
-  if (std::isnan(reference)) return std::isnan(value);
-  if (std::isinf(reference)) return value == reference;
   const FloatFormat format = format_of(kind);
   const FloatFormat accumulator = format_of(accumulator_of(kind));
   const double steps = static_cast<double>(terms) + 2;
   const double sum_bound = steps * std::ldexp(magnitude, -accumulator.significand);
   const double highest = std::ldexp(1.0, accumulator.highest_exponent);
   // What is added up may leave the accumulator's range, in an order that is not known.
-  if (!std::isfinite(value) && !(magnitude + sum_bound < highest)) return true;
-  if (std::isnan(value)) return false;
+  const bool may_overflow = !(magnitude + sum_bound < highest);
+  if (!std::isfinite(reference) && std::isfinite(magnitude)) {  // as an operand is not finite
+    return std::isnan(value) ? std::isnan(reference) || may_overflow : value == reference;
+  }
+  if (!std::isfinite(value) && may_overflow) return true;
+  if (!std::isfinite(reference) || std::isnan(value)) return false;
   if (std::isinf(value)) {  // as if the next exponent existed, and none beyond
     const double end = std::ldexp(1.0, format.highest_exponent) * 2;
     value = std::copysign(end, value);

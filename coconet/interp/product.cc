@@ -19,7 +19,8 @@ std::vector<double> widened(DTypeKind kind, const Bytes& bytes, bool magnitudes)
   std::vector<double> out(bytes.size() / size_of(kind));
   for (std::size_t i = 0; i < out.size(); ++i) {
     const double value = cast(load(kind, bytes.data(), i), DTypeKind::f64).f64;
-    out[i] = magnitudes ? std::fabs(value) : value;
+    const double magnitude = std::isfinite(value) ? std::fabs(value) : 0;
+    out[i] = magnitudes ? magnitude : value;
   }
   return out;
 }

@@ -10,8 +10,8 @@
 namespace coconet::interp {
 
 // A rank's piece of a floating matmul or conv2d in f64, not rounded to the output's dtype.
-// `magnitude[i]` is the same sum over |a| |b|, `terms` the number of products in each sum (of a
-// matmul, the rank's part of K).
+// `magnitude[i]` is the same sum over the |a| |b| that are finite, `terms` the number of products
+// in each sum (of a matmul, the rank's part of K).
 struct WideProduct {
   std::vector<double> value;
   std::vector<double> magnitude;
@@ -23,7 +23,7 @@ WideProduct wide_product(const Node& node, const std::vector<const TensorType*>&
                          const std::vector<const Pieces*>& values, const Setting& setting, int rank,
                          bool with_magnitude);
 
-// The elements, or their magnitudes.
+// The elements; or their magnitudes, 0 for those that are not finite.
 std::vector<double> widened(DTypeKind kind, const Bytes& bytes, bool magnitudes);
 // The values, each rounded once.
 Bytes rounded(const std::vector<double>& values, DTypeKind kind);

@@ -103,6 +103,20 @@ TEST(Compare, AMatmulWithNanOrInfinityMustGiveIt) {
   EXPECT_FALSE(check_product(f32, {1, 1}, {1, 1}, kNan).within);
 }
 
+// 3.4e38 * -9e18 leaves the range downwards; added to the infinity it gives NaN.
+TEST(Compare, AMatmulWithInfinityMayGiveNanWhereItsFiniteSumsLeaveTheAccumulator) {
+  const Values a = {3.4e38, kInfinity}, b = {-9e18, 1};
+  EXPECT_TRUE(check_product(f32, a, b, kNan).within);
+  EXPECT_TRUE(check_product(f32, a, b, kInfinity).within);
+  EXPECT_FALSE(check_product(f32, a, b, -kInfinity).within);
+  EXPECT_FALSE(check_product(f32, a, b, 1).within);
+  EXPECT_FALSE(check_product(f32, {3, kInfinity}, {-9, 1}, kNan).within);
+  EXPECT_FALSE(check_product(f32, {3.4e38, kNan}, b, kInfinity).within);
+  EXPECT_FALSE(check_product(f32, {3.4e38, kInfinity}, {-9e18, 0}, kInfinity).within);  // 0 inf
+  // Beyond f64 the reference's own order is not known to be that of the sums either.
+  EXPECT_TRUE(check_product(f64, {1e300, -1e300}, {1e300, 1e300}, kInfinity).within);
+}
+
 TEST(Compare, EverythingElseIsExact) {
   Sample s({2}, {{"N", 2}});
   const NodeId x = s.input("x", {f32, {Dim::named("N")}, sliced(0)}, {4, 9});
