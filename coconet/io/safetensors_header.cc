@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
-constexpr int kMaxDepth = 3;                       // {name: {shape: [dim]}}
+constexpr std::size_t kMaxDepth = 3;               // {name: {shape: [dim]}}
 constexpr std::string_view kMetadata = "__metadata__";
 
 struct KnownDtype {
@@ -52,6 +52,47 @@ const KnownDtype* find_dtype(std::string_view name) {
                                    [&](const KnownDtype& dtype) { return dtype.name == name; });
   return found == kDtypes.end() ? nullptr : found;
 }
+
+// Refuses what plain parsing would take. A callback of Json::parse would do, but at the end of each
+// object that searches the whole one around it.
+class HeaderWatch : public nlohmann::json_sax<Json> {
+ public:
+  std::string refusal;  // "" of what is not JSON, which Json::parse tells
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return enter(); }
+  bool end_object() override { return leave(); }
+  bool start_array(std::size_t) override { return enter(); }
+  bool end_array() override { return leave(); }
+  bool key(string_t& key) override {
+    if (keys_.back().insert(key).second) return true;
+    const char* const kind = keys_.size() == 1 ? "name" : "key";
+    refusal = fmt::format("its header has the {} {:?} twice", kind, key);
+    return false;
+  }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    return false;
+  }
+
+ private:
+  bool enter() {
+    if (keys_.size() == kMaxDepth) refusal = "its header nests deeper than {name: {shape: [dim]}}";
+    keys_.emplace_back();
+    return refusal.empty();
+  }
+  bool leave() {
+    keys_.pop_back();
+    return true;
+  }
+
+  std::vector<std::set<std::string>> keys_;  // of what is open; of an array none
+};
 
 class HeaderReader {
  public:
@@ -117,23 +158,11 @@ class HeaderReader {
 
   // Objects keep one value a key, so duplicates are refused while parsing.
   Json parse(const std::string& text) const {
-    std::vector<std::set<std::string>> keys;
-    const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
-      if (event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start) {
-        if (depth >= kMaxDepth) fail("its header nests deeper than {name: {shape: [dim]}}");
-      }
-      if (event == Json::parse_event_t::object_start) keys.emplace_back();
-      if (event == Json::parse_event_t::object_end) keys.pop_back();
-      if (event == Json::parse_event_t::key) {
-        const std::string key = value.get<std::string>();
-        if (!keys.back().insert(key).second) {
-          fail(fmt::format("its header has the {} {:?} twice", depth == 1 ? "name" : "key", key));
-        }
-      }
-      return true;
-    };
+    HeaderWatch watch;
+    Json::sax_parse(text, &watch);
+    if (!watch.refusal.empty()) fail(watch.refusal);
     try {
-      return Json::parse(text, watch);
+      return Json::parse(text);
     } catch (const Json::parse_error& error) {
       const std::uint64_t at = kLengthBytes + (error.byte == 0 ? 0 : error.byte - 1);
       fail(fmt::format("its header is not valid JSON at byte {}: {}", at, error.what()));
@@ -281,15 +310,18 @@ std::string print_safetensors_header(const std::vector<SafetensorsEntry>& entrie
                                      const std::string& file) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   if (!metadata.empty()) json[std::string(kMetadata)] = metadata;
+  auto& members = json.get_ref<nlohmann::ordered_json::object_t&>();
   for (const SafetensorsEntry& entry : entries) {
     if (entry.name == kMetadata) {
       throw UserError(ErrorKind::data, fmt::format("{}: a tensor cannot be named {}, which the "
                                                    "format reserves; any other name is legal",
                                                    file, kMetadata));
     }
-    json[entry.name] = {{"dtype", safetensors_name_of(*entry.dtype)},
-                        {"shape", entry.shape},
-                        {"data_offsets", {entry.begin, entry.end}}};
+    // json[name] would search all that are there.
+    members.emplace_back(entry.name,
+                         nlohmann::ordered_json{{"dtype", safetensors_name_of(*entry.dtype)},
+                                                {"shape", entry.shape},
+                                                {"data_offsets", {entry.begin, entry.end}}});
   }
   std::string text;
   try {

@@ -69,6 +69,19 @@ TEST(Safetensors, SameInputSameBytes) {
   EXPECT_LT(text.find("\"b\""), text.find("\"a\""));
 }
 
+// Time that grows with the square of their number would be minutes, more than a test may take.
+TEST(Safetensors, HoldsManyTensors) {
+  const test::TemporaryFolder folder;
+  std::map<std::string, TensorData> tensors;
+  for (int i = 0; i < 100'000; ++i) {
+    tensors["w." + std::to_string(i)] = TensorData::zeros(DTypeKind::f16, {1});
+  }
+  write_safetensors(folder.path("t.safetensors"), tensors);
+  const SafetensorsFile file(folder.path("t.safetensors"));
+  EXPECT_EQ(file.entries().size(), tensors.size());
+  EXPECT_EQ(file.read("w.99999"), tensors["w.99999"]);
+}
+
 TEST(Safetensors, ReadsRows) {
   const test::TemporaryFolder folder;
   const TensorData tensor = counted(DTypeKind::f16, {5, 3});
