@@ -83,7 +83,11 @@ class ConditionReader {
     const bool product = symbol == "*" && out.operands[0].kind == SizeExpr::Kind::dim &&
                          out.operands[1].kind == SizeExpr::Kind::dim;
     if (!product) return out;
-    return {SizeExpr::Kind::dim, out.operands[0].dim * out.operands[1].dim, 0, "", {}};
+    try {
+      return {SizeExpr::Kind::dim, out.operands[0].dim * out.operands[1].dim, 0, "", {}};
+    } catch (const UserError& error) {
+      throw error.at(types_.where(expr.place));
+    }
   }
 
   const syntax::Tree& tree_;

@@ -75,7 +75,11 @@ Dim TypeReader::dim(const syntax::DimExpr& dim) const {
                           "; dims are declared before the program, as `dim " + name.text + "`",
                       where(name.place));
     }
-    out = out * Dim::named(name.text);
+    try {
+      out = out * Dim::named(name.text);
+    } catch (const UserError& error) {
+      throw error.at(where(name.place));
+    }
   }
   return out;
 }

@@ -6,6 +6,11 @@
 #include "coconet/type/list.h"
 
 namespace coconet {
+namespace {
+
+constexpr std::size_t kMostNames = 64;  // in a product: more of 2 and beyond exceed 63 bits
+
+}  // namespace
 
 std::int64_t Sizes::members(const std::string& index) const {
   const std::pair<const std::string, std::vector<std::int64_t>>* first = nullptr;
@@ -66,6 +71,11 @@ Dim operator*(const Dim& a, const Dim& b) {
   check(!a.blocks_ && !b.blocks_ && a.list_ == Dim::List::none && b.list_ == Dim::List::none,
         "a number of blocks, or a list's, is not multiplied");
   Dim out;
+  if (const std::size_t names = a.names_.size() + b.names_.size(); names > kMostNames) {
+    throw UserError(ErrorKind::type, "a dim is a product of " + std::to_string(names) +
+                                         " names; at most " + std::to_string(kMostNames) +
+                                         " are supported");
+  }
   out.coefficient_ = checked_product(a.coefficient_, b.coefficient_);
   out.names_ = a.names_;
   out.names_.insert(out.names_.end(), b.names_.begin(), b.names_.end());

@@ -29,6 +29,16 @@ TEST(ParseDeclarations, DimsAndDTypes) {
   expect_errors("dtype f16 = f32", {{"1:7", "the name f16 is declared already"}});
 }
 
+TEST(ParseDeclarations, DimsOfManyFactors) {
+  std::string factors = "N";
+  for (int i = 1; i < 65; ++i) factors += "*N";
+  const char* const words = "a dim is a product of 65 names; at most 64 are supported";
+  expect_errors(kHead + "program p(x: f32[" + factors + "]) { return x }", {{"4:146", words}});
+  expect_errors(kHead + "require " + factors + " == 1", {{"4:9", words}});
+  expect_errors(kHead + "program p(x: f32[N]) {\n  z = x * size(" + factors + ")\n  return z }",
+                {{"5:3", words}});
+}
+
 TEST(ParseDeclarations, WhatIsNoDeclaration) {
   expect_errors("maesh world(tp)", {{"1:1", "found `maesh` where a declaration is needed"}});
   expect_errors("progam p", {{"1:1", "program or schedule; did you mean `program`?"}});

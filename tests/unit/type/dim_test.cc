@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "coconet/base/error.h"
+#include "tests/refusal.h"
 
 namespace coconet {
 namespace {
@@ -34,6 +35,14 @@ TEST(Dim, BindsToASize) {
 TEST(Dim, RefusesSizesBeyond63Bits) {
   const Sizes sizes = {{"N", std::int64_t{1} << 40}};
   EXPECT_THROW((Dim::named("N") * Dim::named("N")).bind(sizes), UserError);
+}
+
+TEST(Dim, HasAtMost64Names) {
+  Dim dim(3);
+  for (int i = 0; i < 64; ++i) dim = dim * Dim::named("N");
+  EXPECT_EQ(dim.names().size(), 64u);
+  fixture::expect_refused([&] { (void)(dim * Dim::named("N")); },
+                          {"65 names; at most 64 are supported"});
 }
 
 TEST(Dim, CountsBlocks) {
