@@ -28,15 +28,15 @@ constexpr std::string_view kSuffix = ".so";
 constexpr off_t kRoom = off_t{4} << 20;
 
 // The end of a stored file; a loader of shared libraries ignores it.
-std::string seal_of(const std::string& content) {
-  return "coconet1" + ContentHash().add(content).hex();
+std::string seal_of(const std::string& key, const std::string& content) {
+  return "coconet2" + ContentHash().add(key).add(content).hex();
 }
 
-bool is_whole(const std::string& content) {
-  const std::size_t seal = seal_of("").size();
+bool is_whole(const std::string& key, const std::string& content) {
+  const std::size_t seal = seal_of("", "").size();
   if (content.size() < seal) return false;
   const std::size_t end = content.size() - seal;
-  return content.substr(end) == seal_of(content.substr(0, end));
+  return content.substr(end) == seal_of(key, content.substr(0, end));
 }
 
 bool is_library_name(const std::string& name) {
@@ -45,10 +45,11 @@ bool is_library_name(const std::string& name) {
          name.find_first_not_of(digits) == name.size() - kSuffix.size();
 }
 
-// A file or directory with a lock on it; closed if it could not be had. File systems without locks
+// A file or directory with a lock on it; closed if it could not be had. Opening a pipe without a
+// writer does not wait. File systems without locks
 // give none: there a library that is removed while it is loaded is an error of that run.
 FileDescriptor open_locked(const fs::path& path, int lock, int flags = 0) {
-  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | flags));
+  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags));
   if (!file.open() || flock(file.number(), lock) == 0 || errno != EWOULDBLOCK) return file;
   return {};
 }
@@ -100,7 +101,7 @@ StoredLibrary LibraryCache::find(const std::string& key) const {
   auto file = std::make_shared<FileDescriptor>(open_locked(path, LOCK_SH | LOCK_NB));
   if (!file->open() || !is_ours(*file)) return {};
   try {
-    if (!is_whole(read_file(path))) return {};
+    if (!is_whole(key, read_file(path))) return {};
   } catch (const UserError&) {
     return {};  // Not readable is as good as not there: the library is compiled again.
   }
@@ -145,7 +146,7 @@ StoredLibrary LibraryCache::store(const std::string& key, const fs::path& librar
                                   const std::shared_ptr<TemporaryDirectory>& work) const {
   write_file(library, [&] {
     std::string content = read_file(library);
-    return content + seal_of(content);
+    return content + seal_of(key, content);
   }());
   if (directory_.empty()) return {library, work};
   fs::permissions(library, fs::perms::owner_read | fs::perms::owner_write | fs::perms::owner_exec);

@@ -73,6 +73,21 @@ TEST_F(LibraryCacheTest, WhatIsInUseStays) {
   EXPECT_EQ(tiny.find(key_of(0)).path, used.path);
 }
 
+// Opening one to read would wait for a writer.
+TEST_F(LibraryCacheTest, APipeOfALibrarysNameIsNone) {
+  const LibraryCache small = cache({.bytes = 150 << 10});
+  for (const int number : {0, 1}) {
+    fs::create_directories(folder_.path("cache"));
+    const std::string pipe = folder_.path("cache") + "/" + key_of(number) + ".so";
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    EXPECT_EQ(small.find(key_of(number)).path, "");
+  }
+  store(small, 0);  // replaces it
+  EXPECT_NE(small.find(key_of(0)).path, "");
+  store(small, 2);  // looks at what may go
+  EXPECT_NE(small.find(key_of(2)).path, "");
+}
+
 TEST_F(LibraryCacheTest, WhatNobodyUsesGoes) {
   store(cache(), 0, hours(24 * 31));
   store(cache(), 1, hours(24 * 29));

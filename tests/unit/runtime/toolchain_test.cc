@@ -68,6 +68,15 @@ TEST_F(ToolchainTest, ADamagedFileIsMadeAgain) {
   EXPECT_EQ(LoadedModule(first.path, 1).module().plan_hash, 1u);
 }
 
+TEST_F(ToolchainTest, AnotherSourcesLibraryIsMadeAgain) {
+  const CompiledLibrary first = toolchain().compile(module_text("one"));
+  const fs::path second = toolchain().compile(module_text("two")).path;
+  fs::copy_file(first.path, second, fs::copy_options::overwrite_existing);
+  EXPECT_FALSE(toolchain().compile(module_text("two")).from_cache);
+  EXPECT_TRUE(toolchain().compile(module_text("two")).from_cache);
+  EXPECT_TRUE(toolchain().compile(module_text("one")).from_cache);
+}
+
 TEST_F(ToolchainTest, AFileThatOthersMayWriteIsNotTrusted) {
   const CompiledLibrary first = toolchain().compile(module_text("trust"));
   chmod(first.path.c_str(), 0777);
