@@ -104,10 +104,8 @@ void read_list(const std::string& name, const std::string& text, bool empty,
   const std::size_t before = out.size();
   read_members(file, prefix, name, spec.rows, out);
   if (out.size() > before || empty) return;
-  std::vector<std::string> held;
-  for (const SafetensorsEntry& entry : file.entries()) held.push_back(entry.name);
   throw UserError(ErrorKind::data,
-                  start + "but the file has no " + prefix + ".0; it holds " + listed(held) +
+                  start + "but the file has no " + prefix + ".0; " + file.holds() +
                       " (a list of no members is --dim N_i=, with nothing behind the =)");
 }
 
@@ -131,11 +129,9 @@ execute::GlobalTensors read_whole(const std::string& path, const RunArguments& a
     if (!list && file.has(name)) out[name] = file.read(name);
   }
   if (!out.empty() || empty) return out;
-  std::vector<std::string> held;
-  for (const SafetensorsEntry& entry : file.entries()) held.push_back(entry.name);
   throw UserError(ErrorKind::data,
-                  path + ": the file has no input of the program; it holds " + listed(held) +
-                      ", the inputs are " + listed(input_names(graph)) +
+                  path + ": the file has no input of the program; " + file.holds() +
+                      "; the inputs are " + listed(input_names(graph)) +
                       "; one of another name is given by NAME=" + path + ":TENSOR");
 }
 

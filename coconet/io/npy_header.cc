@@ -139,6 +139,10 @@ class HeaderParser {
         fail("a dim is at most 2^63 - 1");
       }
     }
+    if (text_[start] == '0' && at_ - start > 1) {
+      at_ = start;
+      fail("a dim without leading zeros is needed");
+    }
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // as Python 2 wrote long integers
     return value;
   }

@@ -17,17 +17,6 @@ UserError bad(const std::string& file, const std::string& text) {
   return UserError(ErrorKind::data, fmt::format("{}: {}", file, text));
 }
 
-std::string names_of(const std::vector<SafetensorsEntry>& entries) {
-  constexpr std::size_t kShown = 12;
-  if (entries.empty()) return "the file holds no tensors";
-  std::string out = "the file holds ";
-  for (std::size_t i = 0; i < std::min(entries.size(), kShown); ++i) {
-    out += fmt::format("{}{}", i == 0 ? "" : ", ", entries[i].name);
-  }
-  if (entries.size() > kShown) out += fmt::format(" and {} more", entries.size() - kShown);
-  return out;
-}
-
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::string& path)
@@ -36,6 +25,17 @@ SafetensorsFile::SafetensorsFile(const std::string& path)
 SafetensorsFile::SafetensorsFile(std::span<const std::byte> bytes, const std::string& name)
     : source_(std::make_unique<MemorySource>(name, bytes)),
       header_(read_safetensors_header(*source_)) {}
+
+std::string SafetensorsFile::holds() const {
+  constexpr std::size_t kShown = 12;
+  if (entries().empty()) return "the file holds no tensors";
+  std::string out = "the file holds ";
+  for (std::size_t i = 0; i < std::min(entries().size(), kShown); ++i) {
+    out += fmt::format("{}{:?}", i == 0 ? "" : ", ", entries()[i].name);
+  }
+  if (entries().size() > kShown) out += fmt::format(" and {} more", entries().size() - kShown);
+  return out;
+}
 
 const SafetensorsEntry* SafetensorsFile::find(std::string_view name) const {
   const auto found = std::lower_bound(
@@ -47,7 +47,7 @@ const SafetensorsEntry* SafetensorsFile::find(std::string_view name) const {
 const SafetensorsEntry& SafetensorsFile::entry(std::string_view name) const {
   const SafetensorsEntry* found = find(name);
   if (found == nullptr) {
-    throw bad(path(), fmt::format("has no tensor {:?}; {}", name, names_of(entries())));
+    throw bad(path(), fmt::format("has no tensor {:?}; {}", name, holds()));
   }
   return *found;
 }

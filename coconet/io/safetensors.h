@@ -36,6 +36,7 @@ class SafetensorsFile {
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  std::string holds() const;  // "the file holds "a", "b" and 3 more"
   const SafetensorsEntry& entry(std::string_view name) const;  // the error lists the file's names
   TensorData read(std::string_view name) const;
   // Rows [first, last) of dim 0; only their bytes are read. Throws UserError (data) unless

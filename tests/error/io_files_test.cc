@@ -125,7 +125,7 @@ TEST(FilesError, Rows) {
               AllOf(StartsWith(safetensors), HasSubstr("\"w.g\" has 2 rows")));
   EXPECT_THAT(read(safetensors + ":w.g[3:]"), HasSubstr("has 2 rows"));
   EXPECT_THAT(read(safetensors + ":t[:]"), HasSubstr("rows need at least one dim"));
-  EXPECT_THAT(read(safetensors), HasSubstr("has no tensor \"x\"; the file holds t, w.g"));
+  EXPECT_THAT(read(safetensors), HasSubstr("has no tensor \"x\"; the file holds \"t\", \"w.g\""));
 }
 
 TEST(FilesError, Values) {

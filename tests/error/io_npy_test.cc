@@ -75,6 +75,8 @@ TEST(NpyError, Shapes) {
   EXPECT_THAT(header_error_of(with_shape("(3 4)")), HasSubstr("',' or ')' is needed"));
   EXPECT_THAT(header_error_of(with_shape("(,)")), HasSubstr("a dim, a whole number"));
   EXPECT_THAT(header_error_of(with_shape("(-1,)")), HasSubstr("a dim, a whole number"));
+  EXPECT_THAT(header_error_of(with_shape("(02, 3)")), HasSubstr("a dim without leading zeros"));
+  EXPECT_THAT(header_error_of(with_shape("(00,)")), HasSubstr("a dim without leading zeros"));
   EXPECT_THAT(header_error_of(with_shape("(3.0,)")), HasSubstr("',' or ')' is needed"));
   EXPECT_THAT(header_error_of(with_shape("(9223372036854775808,)")), HasSubstr("at most 2^63 - 1"));
   EXPECT_THAT(header_error_of(with_shape("(9223372036854775807,)")),

@@ -122,6 +122,13 @@ TEST(SafetensorsError, Cover) {
   EXPECT_THAT(error_of("{}", 3), HasSubstr("has 3 extra bytes"));
 }
 
+TEST(SafetensorsError, NamesAreShownEscaped) {
+  const std::string file = file_of(R"({"a\u0000\n":)" + entry(R"("U8")", "[1]", "[0,1]") + "}", 1);
+  const SafetensorsFile tensors(bytes_of(file), "x.safetensors");
+  EXPECT_THAT(user_error_of([&] { tensors.read("b"); }), HasSubstr(R"(the file holds "a\x00\n")"));
+  EXPECT_THAT(error_of(R"({"a\u0000":1})"), HasSubstr(R"(the tensor "a\x00" is 1)"));
+}
+
 TEST(SafetensorsError, Reading) {
   const std::string file = file_of(R"({"a":)" + entry(R"("U8")", "[2]", "[0,2]") + R"(,"b":)" +
                                        entry(R"("BOOL")", "[2,1]", "[2,4]") + "}",
@@ -131,7 +138,7 @@ TEST(SafetensorsError, Reading) {
   const auto read = [&](const char* name) { return user_error_of([&] { tensors.read(name); }); };
   EXPECT_THAT(read("a"), AllOf(HasSubstr("\"a\" has the dtype \"U8\""), HasSubstr("BF16")));
   EXPECT_THAT(read("b"), HasSubstr("element 1 of a bool tensor, is 2"));
-  EXPECT_THAT(read("c"), HasSubstr("has no tensor \"c\"; the file holds a, b"));
+  EXPECT_THAT(read("c"), HasSubstr("has no tensor \"c\"; the file holds \"a\", \"b\""));
   EXPECT_THAT(read(""), HasSubstr("has no tensor \"\""));
   const auto rows = [&](const char* name, std::int64_t first, std::int64_t last) {
     return user_error_of([&] { tensors.read_rows(name, first, last); });
