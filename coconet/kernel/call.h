@@ -47,6 +47,8 @@ struct MatmulCall {
   MatmulType type = MatmulType::f32;
   MatmulType out_type = MatmulType::f32;
   bool ta = false, tb = false;
+  // Not 0: what `b` points to holds the same values in all calls of the process with this number.
+  std::uint64_t b_id = 0;
 };
 
 // out[n,o,oh,ow] = x[n,c,h,w] convolved by weight[o,c,kh,kw], all dense: the window stands at every
@@ -85,6 +87,7 @@ struct Call {
       nullptr;             // run-time arguments of the plan (chunk counts), in the plan's order
   std::uint64_t seed = 0;  // run seed of dropout
   std::uint64_t call_number = 0;  // 0 for the first call
+  std::uint64_t id = 0;           // of no other call in this process; 0: none
   // address[b * ranks + q]: buffer b of rank q in this process's address space; null for a private
   // buffer of another rank.
   void* const* address = nullptr;

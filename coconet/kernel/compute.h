@@ -58,7 +58,21 @@ COCONET_HD constexpr T round_to(Compute<T> x) {
 // The value that storing x as a T and reading it again would give.
 template <class T>
 COCONET_HD constexpr Compute<T> rounded(Compute<T> x) {
-  return widen(round_to<T>(x));
+  if constexpr (std::is_same_v<T, bf16>) {
+    return bf16::nearest(x);
+  } else {
+    return widen(round_to<T>(x));
+  }
+}
+
+// round_to<T>(x) for an x that is a T's value already: rounded, widened or chosen from such.
+template <class T>
+COCONET_HD constexpr T narrowed(Compute<T> x) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    return bf16::upper_half(x);
+  } else {
+    return round_to<T>(x);
+  }
 }
 
 }  // namespace coconet::kernel

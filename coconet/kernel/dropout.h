@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "coconet/kernel/bits.h"
+#include "coconet/kernel/philox_block.h"
 
 namespace coconet::kernel {
 
@@ -70,6 +71,8 @@ class Dropout {
       : key_(mix(mix(seed) ^ mix(site + 1) ^ local_coordinate_hash)),
         call_(call),
         threshold_(static_cast<std::uint64_t>(static_cast<double>(p) * 0x1p32)),
+        below_(static_cast<std::uint32_t>(threshold_ - 1)),
+        all_(threshold_ == 0),
         scale_(p < 1.0f ? static_cast<float>(1.0 / (1.0 - static_cast<double>(p))) : 0.0f) {}
 
   // The four words of elements 4 * group .. 4 * group + 3.
@@ -92,7 +95,11 @@ class Dropout {
     }
     const std::uint64_t group = (first + static_cast<std::uint64_t>(i)) / 4;
     const std::int64_t groups = (count - i) / 4;
-    for (std::int64_t g = 0; g < groups; ++g) {
+    std::int64_t g = 0;
+#if defined(COCONET_PHILOX_BLOCKS)
+    g = philox_blocks(group, call_, key_, groups, words + i);
+#endif
+    for (; g < groups; ++g) {
       const FourWords four = words_of(group + static_cast<std::uint64_t>(g));
       for (unsigned w = 0; w < 4; ++w) words[i + 4 * g + w] = four.word[w];
     }
@@ -100,7 +107,7 @@ class Dropout {
   }
 
   COCONET_HD COCONET_INLINE bool kept_word(std::uint32_t word) const {
-    return std::uint64_t{word} >= threshold_;
+    return (word > below_) | all_;
   }
   COCONET_HD COCONET_INLINE bool kept(std::uint64_t index) const { return kept_word(word(index)); }
 
@@ -121,6 +128,9 @@ class Dropout {
   std::uint64_t key_;
   std::uint64_t call_;
   std::uint64_t threshold_;
+  std::uint32_t
+      below_;  // threshold - 1, if that is not below 0: comparisons in 32 bits are quicker
+  bool all_;   // threshold is 0
   float scale_;
 };
 

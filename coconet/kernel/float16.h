@@ -26,6 +26,10 @@ struct f16 {
 struct bf16 {
   std::uint16_t bits;
 
+  // from_float(x).to_float(), without a step in 16 bits: a loop over it takes half the time.
+  COCONET_HD static constexpr float nearest(float x);
+  // Exact for what nearest or to_float gave.
+  COCONET_HD static constexpr bf16 upper_half(float x);
   COCONET_HD static constexpr bf16 from_float(float x);
   COCONET_HD static constexpr bf16 from_double(double x);
   COCONET_HD constexpr float to_float() const;
@@ -83,13 +87,17 @@ COCONET_HD constexpr float f16::to_float() const {
 
 // A float's mantissa is rounded in place: its subnormals are bf16's subnormals, and the carry out
 // of the largest finite value is infinity.
-COCONET_HD constexpr bf16 bf16::from_float(float x) {
+COCONET_HD constexpr float bf16::nearest(float x) {
   const std::uint32_t wide = to_bits(x);
-  const std::uint32_t rounded = (wide + 0x7fffu + ((wide >> 16) & 1u)) >> 16;
-  const std::uint32_t nan = (wide >> 16) | 0x0040u;
-  return {static_cast<std::uint16_t>(select(nan_mask(x), nan, rounded))};
+  const std::uint32_t rounded = wide + 0x7fffu + ((wide >> 16) & 1u);
+  return from_bits(select(nan_mask(x), wide | 0x00400000u, rounded) & 0xffff0000u);
 }
 
+COCONET_HD constexpr bf16 bf16::upper_half(float x) {
+  return {static_cast<std::uint16_t>(to_bits(x) >> 16)};
+}
+
+COCONET_HD constexpr bf16 bf16::from_float(float x) { return upper_half(nearest(x)); }
 COCONET_HD constexpr bf16 bf16::from_double(double x) { return {round_to_16_bits<8>(x)}; }
 
 COCONET_HD constexpr float bf16::to_float() const {

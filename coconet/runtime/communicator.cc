@@ -98,10 +98,12 @@ kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inp
       rank_ == 0 && !exchange && choose_stream(plan_hash),
       [&] { return "call " + std::to_string(number); }, exchange);
   in_call_ = true;
+  static std::atomic<std::uint64_t> latest_id{0};  // of all communicators of the process
   kernel::Call call;
   call.rank = rank_;
   call.ranks = ranks();
   call.call_number = number;
+  call.id = ++latest_id;
   call.progress = progress_.data();
   call.base = base_;
   call.stream = !exchange && segment(0).header().mark[(entries_ - 1) % 2].stream != 0;

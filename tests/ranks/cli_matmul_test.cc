@@ -16,7 +16,7 @@ using testing::HasSubstr;
 // f32 alone; adds from the other end where there are few rows.
 constexpr char kGemm[] = R"(
 #include "coconet/runtime/gemm/gemm.h"
-extern "C" __attribute__((visibility("default"))) int coconet_gemm_v2(
+extern "C" __attribute__((visibility("default"))) int coconet_gemm_v3(
     const coconet::kernel::MatmulCall* call, char*, std::size_t) {
   const auto* a = static_cast<const float*>(call->a);
   const auto* b = static_cast<const float*>(call->b);

@@ -48,6 +48,31 @@ program p(x: f32[N] sliced(0), y_i: f32[N] sliced(0)) {
                   "--ranks 2 --dim N=5");
 }
 
+// Kernels have words for each of their dropouts, named by the number of its statement.
+TEST(CliProgram, NamesOfValuesMayBeThoseOfADropout) {
+  expect_verified(R"(
+mesh world(tp)
+dim N
+program p(x: f32[N] sliced(0), scalar rate: f32 = 0.25) {
+  dropout_2 = x + 1.0
+  dropout_2_words = dropout_2 * dropout_2
+  dropout_3 = dropout_2_words * dropout_2
+  dropout_3_words = dropout_3 * dropout_3
+  dropout_4 = dropout_3_words + dropout_3
+  dropout_4_words = dropout(dropout_4, rate)
+  dropout_5 = dropout_4_words * dropout_4
+  dropout_6 = dropout(dropout_5, rate)
+  dropout_9 = dropout(dropout_6 + dropout_5, rate)
+  return dropout_2_words, dropout_3_words, dropout_4_words, dropout_9
+}
+schedule fused for p {
+  f = fuse(dropout_2, dropout_2_words, dropout_3, dropout_3_words, dropout_4, dropout_4_words,
+           dropout_5, dropout_6, dropout_9)
+}
+)",
+                  "--ranks 2 --dim N=5 --schedule fused");
+}
+
 // Buffers beside the words that kernels make of other buffers, before them and after them.
 TEST(CliProgram, NamesOfBuffersMayBeThoseOfTheirParts) {
   expect_verified(R"(

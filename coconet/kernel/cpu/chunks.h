@@ -30,16 +30,24 @@ struct Chunks {
   }
 
   // Calls work(begin, count) with the rows of the chunk of every owner, counted from the tensor's
-  // first.
+  // first; once for rows that follow each other, as those of a single chunk do.
   template <class Work>
   auto of_all(std::int64_t chunk, Work&& work) const -> decltype(work(rows, rows)) {
+    Cut stretch{0, 0};
     for (int owner = 0; owner < owners; ++owner) {
-      const Cut piece = of_slice(owner, chunk);
+      Cut piece = of_slice(owner, chunk);
       if (piece.count == 0) continue;
-      const auto status = work(cut(rows, owners, owner).begin + piece.begin, piece.count);
-      if (status != decltype(status){}) return status;
+      piece.begin += cut(rows, owners, owner).begin;
+      if (stretch.begin + stretch.count == piece.begin) {
+        stretch.count += piece.count;
+        continue;
+      }
+      const auto status =
+          stretch.count == 0 ? decltype(work(rows, rows)){} : work(stretch.begin, stretch.count);
+      if (status != decltype(work(rows, rows)){}) return status;
+      stretch = piece;
     }
-    return {};
+    return stretch.count == 0 ? decltype(work(rows, rows)){} : work(stretch.begin, stretch.count);
   }
 };
 

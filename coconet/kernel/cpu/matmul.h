@@ -8,6 +8,8 @@
 
 namespace coconet::kernel {
 
+inline constexpr int kMostLaunches = 1 << 16;  // whose right operands have numbers
+
 struct MatmulOperand {
   const Space& space;
   void* data;
@@ -31,11 +33,13 @@ inline std::int64_t batch_in(const Space& operand, const Space& out, int batch_g
 // out = a b. Dims of b before its last two are batches, which a and out have too; else all dims of
 // a before the last are rows, or, if a is given transposed (`ta`), all before its last two batches.
 // Of K and of batches an operand may hold a part and the other all: the product is over what both
-// hold. Only rows [begin, begin + count) of out (count < 0: all), counted through all its batches.
+// hold. Only rows [begin, begin + count) of out (count < 0: all), counted through all its batches:
+// a chunk of launch `launch`, during which nothing writes b.
 COCONET_ONCE inline Status matmul_piece(const Call& call, MatmulType type, MatmulType out_type,
                                         const MatmulOperand& a, const MatmulOperand& b,
                                         const MatmulOperand& out, bool ta = false, bool tb = false,
-                                        std::int64_t begin = 0, std::int64_t count = -1) {
+                                        std::int64_t begin = 0, std::int64_t count = -1,
+                                        int launch = 0) {
   if (a.space.empty_here || out.space.empty_here) return kOk;
   const int b_batches = b.space.groups - 2;
   const int batch_groups = ta ? a.space.groups - 2 : b_batches;
@@ -54,6 +58,10 @@ COCONET_ONCE inline Status matmul_piece(const Call& call, MatmulType type, Matmu
   for (int g = 0; g < batch_groups; ++g) batches *= out.space.group[g].count;
   for (int g = batch_groups; g + 1 < out.space.groups; ++g) rows *= out.space.group[g].count;
   const std::int64_t end = count < 0 ? batches * rows : begin + count;
+  const bool part = begin > 0 || end < batches * rows;
+  if (part && call.id != 0 && launch < kMostLaunches) {
+    work.b_id = call.id * kMostLaunches + static_cast<std::uint64_t>(launch);
+  }
   work.a_stride = ta ? rows : a_k.count;
   work.b_stride = tb ? b_k.count : work.n;
   work.out_stride = work.n;

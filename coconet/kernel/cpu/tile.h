@@ -83,6 +83,17 @@ void for_each_tile(const Space& space, std::int64_t width, Visit&& visit) {
   });
 }
 
+// Tiles of kTile elements of the rows (last dim), or of what the piece has of them.
+template <class Visit>
+void for_each_row_tile(const Space& space, Visit&& visit) {
+  for_each_run(space, space.sizes[space.dims - 1], [&](const Run& run) {
+    const std::int64_t length = run.count;
+    for (std::int64_t offset = 0; offset < length; offset += kTile) {
+      visit(run, offset, smaller(kTile, length - offset));
+    }
+  });
+}
+
 // The rows (last dim) of a space that does not cut it, empty ones too.
 template <class Visit>
 void for_each_row(const Space& space, Visit&& visit) {

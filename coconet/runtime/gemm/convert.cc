@@ -58,9 +58,13 @@ __attribute__((target("avx,f16c"))) std::int64_t narrow_blocks(const float* in, 
 }
 
 // __builtin_cpu_supports knows no "f16c" before clang 18.
+// Asked once: the instruction that tells takes microseconds in a virtual machine.
 bool has_blocks() {
-  unsigned a, b, c, d;
-  return __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+  static const bool has = [] {
+    unsigned a, b, c, d;
+    return __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+  }();
+  return has;
 }
 #else
 std::int64_t widen_blocks(const f16*, std::int64_t, float*) { return 0; }

@@ -6,23 +6,31 @@
 #include <exception>
 #include <limits>
 #include <new>
-#include <vector>
+#include <string>
 
 #include "coconet/runtime/gemm/convert.h"
 #include "coconet/runtime/gemm/onednn.h"
+#include "coconet/runtime/gemm/operand.h"
+#include "coconet/runtime/gemm/panels.h"
 
-// A product is cut into tiles, each one call of oneDNN, and tiles are padded with zeros, so that
-// every output element comes from the same sequence of operations whatever m and n are. What that
-// takes depends on the code path that oneDNN chooses (compared bit by bit on oneDNN 2.6):
+// Where oneDNN would take AVX-512 for f32, or AMX for bf16, a product is made by kernels of this
+// folder (panels.h), whose output elements are each one chain along k by construction. They take
+// about the time of oneDNN's with packed weights; oneDNN's with weights as they are pack them again
+// in each call, that is for each chunk (docs/performance.md).
+//
+// Elsewhere a product is cut into tiles, each one call of oneDNN, and tiles are padded with zeros,
+// so that every output element comes from the same sequence of operations whatever m and n are.
+// What that takes depends on the code path that oneDNN chooses (compared bit by bit, oneDNN 2.6):
 // - Everywhere: at least 2 rows and 2 columns, as one of them is a vector to oneDNN.
-// - f32 on AVX-512 (brgemm): oneDNN cuts k by m, n and the strides unless it is short, so k is cut
-//   here, at multiples of 256. Other f32 paths treat the last rows and columns apart: whole
-//   multiples of 48 too.
-// - bf16 on AMX: oneDNN leaves AMX for small products and cuts a long k by the size of m and n. So
-//   tiles have 64 rows and multiples of 64 columns, and k is cut here, at multiples of 1,024.
-// - bf16 on AVX-512 alone: as f32. Without bf16 instructions: widened to f32, as f16 always is.
+// - f32 treats the last rows and columns apart: whole multiples of 48. k is cut here, at multiples
+//   of 256, as oneDNN's own cuts depend on m, n and the strides.
+// - bf16 on AVX-512 without AMX: k is cut so too. Without bf16 instructions: widened to f32, as f16
+//   always is.
 // Output is f32 and rounded here, once. A transposed operand is copied into the other order, so
 // that its product is that of the operand as it would be given otherwise, to the bit.
+//
+// Which of the two it is does not change while a process lives, and is the same for all ranks of a
+// job, which are on one machine.
 namespace coconet::gemm {
 
 namespace {
@@ -33,18 +41,25 @@ using kernel::MatmulType;
 constexpr std::int64_t kWhole = std::numeric_limits<std::int64_t>::max();
 
 struct Tiling {
+  void (*panels)(const MatmulCall&) = nullptr;                   // does it all, if there is one
   bool bf16 = false;                                             // oneDNN reads bf16; else f32
   std::int64_t rows = kWhole, columns = kWhole, depth = kWhole;  // of a tile at most
   std::int64_t row_multiple = 1, column_multiple = 1;            // after padding
 };
 
+// DNNL_MAX_CPU_ISA limits these kernels as it limits oneDNN.
+bool takes(const Product& probe, const char* path) {
+  return path_of(probe).find(path) != std::string::npos;
+}
+
 Tiling choose_f32() {
-  const Product probe{64, 64, 64, 64, 64, 64, false, false};
   Tiling out;
-  out.depth = 256;
-  if (path_of(probe).find("avx512") == std::string::npos) {
+  if (takes({64, 64, 64, 64, 64, 64, false, false}, "avx512")) {
+    out.panels = panel_functions().f32;
+  } else {
     out.row_multiple = out.column_multiple = 48;
   }
+  out.depth = 256;
   return out;
 }
 
@@ -57,9 +72,8 @@ Tiling choose_widened() {
 
 Tiling choose_bf16() {
   const Product probe{64, 64, 256, 256, 64, 64, true, false};
-  const std::string path = path_of(probe);
-  if (path.find("amx") != std::string::npos) return {true, 64, 256, 1024, 64, 64};
-  if (path.find("bf16") != std::string::npos) return {true, 256, 256, 256, 1, 1};
+  if (takes(probe, "amx")) return {panel_functions().bf16, true, 64, 256, 1024, 64, 64};
+  if (takes(probe, "bf16")) return {nullptr, true, 256, 256, 256, 1, 1};
   return choose_widened();
 }
 
@@ -75,76 +89,12 @@ std::int64_t padded_size(std::int64_t size, std::int64_t multiple) {
   return std::max<std::int64_t>(2, (size + multiple - 1) / multiple * multiple);
 }
 
-// A matrix that oneDNN reads: the caller's memory, or a widened or padded copy.
-struct Operand {
-  const std::byte* data = nullptr;
-  std::int64_t stride = 0;
-};
-
-class Scratch {
- public:
-  // rows x columns of the matrix, padded with zeros to padded_rows x padded_columns.
-  Operand copy(const std::byte* from, std::int64_t stride, MatmulType type, bool keep,
-               std::int64_t rows, std::int64_t columns, std::int64_t padded_rows,
-               std::int64_t padded_columns) {
-    const std::int64_t in_size = size_of(type);
-    const std::int64_t size = keep ? in_size : 4;
-    memory_.resize(static_cast<std::size_t>(padded_rows * padded_columns * size));
-    std::byte* to = memory_.data();
-    for (std::int64_t i = 0; i < rows; ++i, to += padded_columns * size) {
-      const std::byte* row = from + i * stride * in_size;
-      if (keep) {
-        std::memcpy(to, row, static_cast<std::size_t>(columns * size));
-      } else {
-        widen(row, type, columns, reinterpret_cast<float*>(to));
-      }
-      std::memset(to + columns * size, 0,
-                  static_cast<std::size_t>((padded_columns - columns) * size));
-    }
-    std::memset(to, 0, static_cast<std::size_t>((padded_rows - rows) * padded_columns * size));
-    return {memory_.data(), padded_columns};
-  }
-
-  // rows x columns of a matrix that is given with its columns as rows.
-  const std::byte* transpose(const std::byte* from, std::int64_t stride, std::int64_t size,
-                             std::int64_t rows, std::int64_t columns) {
-    turned_.resize(static_cast<std::size_t>(rows * columns * size));
-    if (size == 4) {
-      turn<std::uint32_t>(from, stride, rows, columns);
-    } else {
-      turn<std::uint16_t>(from, stride, rows, columns);
-    }
-    return turned_.data();
-  }
-
-  float* room(std::int64_t count) {
-    memory_.resize(static_cast<std::size_t>(count) * sizeof(float));
-    return reinterpret_cast<float*>(memory_.data());
-  }
-
- private:
-  // In blocks, whose lines stay in the cache.
-  template <class Bits>
-  void turn(const std::byte* from, std::int64_t stride, std::int64_t rows, std::int64_t columns) {
-    constexpr std::int64_t kSide = 32;
-    const Bits* in = reinterpret_cast<const Bits*>(from);
-    Bits* out = reinterpret_cast<Bits*>(turned_.data());
-    for (std::int64_t i = 0; i < rows; i += kSide) {
-      for (std::int64_t j = 0; j < columns; ++j) {
-        const std::int64_t end = std::min(rows, i + kSide);
-        for (std::int64_t row = i; row < end; ++row) out[row * columns + j] = in[j * stride + row];
-      }
-    }
-  }
-
-  std::vector<std::byte> memory_, turned_;
-};
-
 class Multiplication {
  public:
   explicit Multiplication(const MatmulCall& call) : call_(call), tiling_(tiling_of(call.type)) {}
 
   void run() {
+    if (tiling_.panels != nullptr) return tiling_.panels(call_);
     const std::int64_t row_step = std::min(tiling_.rows, call_.m);
     const std::int64_t column_step = std::min(tiling_.columns, call_.n);
     for (std::int64_t j = 0; j < call_.n; j += column_step) {
@@ -237,7 +187,7 @@ void fill_zeros(const MatmulCall& call) {
 
 }  // namespace coconet::gemm
 
-extern "C" __attribute__((visibility("default"))) int coconet_gemm_v2(
+extern "C" __attribute__((visibility("default"))) int coconet_gemm_v3(
     const coconet::kernel::MatmulCall* call, char* message, std::size_t size) {
   try {
     if (call->m == 0 || call->n == 0) return 0;

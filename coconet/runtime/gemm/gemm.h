@@ -15,5 +15,5 @@ using coconet_gemm_function = int(const coconet::kernel::MatmulCall* call, char*
 
 // Exported under the name coconet_gemm_v<abi version>, so that a library of another version is not
 // taken for this one.
-inline constexpr char kCoconetGemmName[] = "coconet_gemm_v2";
+inline constexpr char kCoconetGemmName[] = "coconet_gemm_v3";
 }

@@ -153,7 +153,7 @@ class ModulePrinter {
     out += rows_scale(l, matmul);
     return out + "  return matmul_piece(call, " + product_type(matmul.a) + ", " +
            product_type(matmul.out) + operands + ", " + (matmul.ta ? "true" : "false") + ", " +
-           (matmul.tb ? "true" : "false") + ", begin, count);\n}\n\n";
+           (matmul.tb ? "true" : "false") + ", begin, count, " + std::to_string(l) + ");\n}\n\n";
   }
 
   std::string conv2d_text(int l, const Conv2dLaunch& conv) {

@@ -81,6 +81,12 @@ void KernelPrinter::choose_names() {
   Names names(&buffers_.of_kernels);
   for (const Store& store : kernel_.stores) names.take(names_of(store.buffer));
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    const auto* compute = is<Compute>(id);
+    if (!compute || !std::holds_alternative<Dropout>(compute->op)) continue;
+    names.take("dropout_" + std::to_string(id));
+    names.take("dropout_" + std::to_string(id) + "_words");
+  }
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
     const std::string wanted = has_line(id) ? wanted_name(id) : "";
     name_.push_back(!has_line(id) ? ""
                     : across(id)  ? names.fresh_buffer(wanted)

@@ -22,7 +22,9 @@ std::string KernelPrinter::widened(plan::BufferId buffer, const std::string& tex
 std::string KernelPrinter::stored(plan::BufferId buffer, const std::string& text) const {
   const DTypeKind kind = plan_.buffer(buffer).type.dtype.kind;
   if (accumulator_of(kind) == kind) return bare(text);
-  return "round_to<" + storage(buffer) + ">(" + bare(text) + ")";
+  // A value has its dtype, which is the buffer's: it is rounded already.
+  const std::string how = kind == DTypeKind::bf16 ? "narrowed" : "round_to";
+  return how + "<" + storage(buffer) + ">(" + bare(text) + ")";
 }
 
 std::string KernelPrinter::bare(const std::string& text) {
@@ -45,6 +47,12 @@ bool KernelPrinter::widens_tiles(Id id) const {
   const Load* load = is<Load>(id);
   return load && at(id).per_peer && at(id).level == Level::element && moves(load->buffer) &&
          plan_.buffer(load->buffer).type.dtype.kind == DTypeKind::f16;
+}
+
+bool KernelPrinter::makes_words(Id id) const {
+  const Compute* compute = is<Compute>(id);
+  return compute && std::holds_alternative<Dropout>(compute->op) &&
+         at(id).level == Level::element && !at(id).per_peer;
 }
 
 std::string KernelPrinter::load_text(Id id) {
@@ -101,6 +109,14 @@ std::string KernelPrinter::local_hash(Id dropout) const {
          (at(dropout).per_peer ? "peer" : "call.rank") + ")";
 }
 
+std::string KernelPrinter::dropout_text(Id id) {
+  const std::string dropout = "dropout_" + std::to_string(id);
+  const std::string x = expression(at(id).inputs[0].index);
+  if (makes_words(id)) return dropout + ".apply_word(" + x + ", " + dropout + "_words[i])";
+  const bool once = at(id).level == Level::call;
+  return dropout + ".apply(" + x + ", " + (once ? "0" : "run.global + offset + i") + ")";
+}
+
 std::string KernelPrinter::compute_definition(Id id) {
   const auto& statement = at(id);
   const auto unexpected = [](const auto&) -> std::string {
@@ -120,12 +136,7 @@ std::string KernelPrinter::compute_definition(Id id) {
           [&](const Cast&) {
             return "cast<" + type + ">(" + expression(statement.inputs[0].index) + ")";
           },
-          [&](const Dropout&) {
-            const std::string index =
-                statement.level == Level::call ? "0" : "run.global + offset + i";
-            return rounded_text(id, "dropout_" + std::to_string(id) + ".apply(" +
-                                        expression(statement.inputs[0].index) + ", " + index + ")");
-          },
+          [&](const Dropout&) { return rounded_text(id, dropout_text(id)); },
           [&](const AsPartial& op) {
             return "(ranks.is_first(" + axes_text(op.axes) + (statement.per_peer ? ", peer" : "") +
                    ") ? " + expression(statement.inputs[0].index) + " : widen(stored_identity<" +

@@ -19,7 +19,8 @@ class KernelPrinter {
   std::string text();
 
  private:
-  using Id = int;  // index of a statement
+  using Id = int;                                 // index of a statement
+  static constexpr const char* kIndent = "    ";  // of what is done for a tile
   const plan::Statement& at(Id id) const { return kernel_.statements[id]; }
   template <class Action>
   const Action* is(Id id) const {
@@ -50,6 +51,7 @@ class KernelPrinter {
   std::string definition(Id id);  // of what computes it
   std::string compute_definition(Id id);
   std::string pointwise_text(Id id, PointwiseFn fn);
+  std::string dropout_text(Id id);
   std::string load_text(Id id);
   std::string rounded_text(Id id, const std::string& text) const;
   std::string local_hash(Id dropout) const;
@@ -71,7 +73,16 @@ class KernelPrinter {
   bool fills_tile(Id id) const {
     return at(id).level == plan::Level::element && (is<plan::FoldPeers>(id) || across(id));
   }
+  // A dropout whose random words are made for a whole tile at once, before the loops.
+  bool makes_words(Id id) const;
   std::string across_text(Id id, const std::string& more);
+  bool whole_rows() const;
+  std::string tile_size_text() const;
+  std::string for_each_text() const;
+
+  // stores (kernel_stores.cc)
+  static bool reaches(const plan::Store& store) { return store.all || store.to; }  // other ranks
+  bool is_element(const plan::Store& store) const;
   std::string tile_of_store(const plan::Store& store) const;
   // As widens_tiles: its values are rounded a tile at a time.
   bool rounds_tiles(const plan::Store& store) const;

@@ -19,29 +19,8 @@ using plan::Store;
 
 namespace {
 
-constexpr const char* kIndent = "    ";
-
 // Tiles of 8 KiB at most, which threads' stacks have room for.
 constexpr std::size_t kMostOnStack = 64;
-
-std::string width_text(const plan::Kernel& kernel) {
-  switch (kernel.width) {
-    case RunWidth::piece: return "0";
-    case RunWidth::row: return "space.sizes[space.dims - 1]";
-    case RunWidth::block: return "kBlockElements";
-  }
-  throw InternalError("a RunWidth outside its enumerators");
-}
-
-std::string tile_size_text(const plan::Kernel& kernel) {
-  return kernel.width == RunWidth::piece ? "kTile" : width_text(kernel);
-}
-
-bool reaches(const Store& store) { return store.all || store.to; }
-
-bool is_element(const plan::Kernel& kernel, const Store& store) {
-  return kernel.statements[store.value.index].level == Level::element;
-}
 
 }  // namespace
 
@@ -151,6 +130,10 @@ void KernelPrinter::print_scratches() {
     if (!has_scratch(id) || at(id).level != Level::element) continue;
     scratches.emplace_back("Scratch<" + compute_type(at(id).dtype.kind) + ">", name_[id] + "_tile");
   }
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    if (!makes_words(id)) continue;
+    scratches.emplace_back("Scratch<std::uint32_t>", "dropout_" + std::to_string(id) + "_words");
+  }
   std::set<int> widened;
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
     if (!widens_tiles(id) || !widened.insert(std::get<Load>(at(id).action).buffer.index).second) {
@@ -160,7 +143,7 @@ void KernelPrinter::print_scratches() {
     scratches.emplace_back("Widened<" + storage(buffer) + ">", names_of(buffer) + "_wide");
   }
   for (const Store& store : kernel_.stores) {
-    if (!reaches(store) || !is_element(kernel_, store)) continue;
+    if (!reaches(store) || !is_element(store)) continue;
     scratches.emplace_back("Scratch<" + storage(store.buffer) + ">", tile_of_store(store));
     if (rounds_tiles(store)) {
       scratches.emplace_back("Scratch<float>", tile_of_store(store) + "_wide");
@@ -168,34 +151,38 @@ void KernelPrinter::print_scratches() {
   }
   const std::string heap = scratches.size() > kMostOnStack ? "Heap" : "";
   for (const auto& [type, name] : scratches) {
-    line("  ", heap + type + " " + name + "(" + tile_size_text(kernel_) + ");");
+    line("  ", heap + type + " " + name + "(" + tile_size_text() + ");");
   }
 }
 
-// Whose buffers a store that reaches other ranks writes.
-std::string KernelPrinter::receivers_text(const Store& store) const {
-  if (!store.to) return peers_name(plan_.graph.mesh(), *store.all);
-  return "ranks.shifted(" + std::to_string(store.to->axes[0]) + ", " +
-         std::to_string(store.to->by) + ", " + (store.to->wrap ? "true" : "false") + ")";
+// A row is one tile: something is folded over it, or stored once for it.
+bool KernelPrinter::whole_rows() const {
+  if (kernel_.width != RunWidth::row) return false;
+  const auto once = [&](const Store& store) { return at(store.value.index).level == Level::run; };
+  return std::ranges::any_of(kernel_.stores, once) ||
+         std::ranges::any_of(kernel_.statements, [](const Statement& statement) {
+           return std::holds_alternative<ReduceRun>(statement.action);
+         });
 }
 
-bool KernelPrinter::rounds_tiles(const Store& store) const {
-  return reaches(store) && is_element(kernel_, store) &&
-         plan_.buffer(store.buffer).type.dtype.kind == DTypeKind::f16;
+// The most elements of a tile.
+std::string KernelPrinter::tile_size_text() const {
+  if (kernel_.width == RunWidth::block) return "kBlockElements";
+  return whole_rows() ? "space.sizes[space.dims - 1]" : "kTile";
 }
 
-std::string KernelPrinter::tile_of_store(const Store& store) const {
-  return "to_" + names_of(store.buffer);
+std::string KernelPrinter::for_each_text() const {
+  switch (kernel_.width) {
+    case RunWidth::piece: return "for_each_tile(space, 0, ";
+    case RunWidth::row: return whole_rows() ? "for_each_row(space, " : "for_each_row_tile(space, ";
+    case RunWidth::block: return "for_each_tile(space, kBlockElements, ";
+  }
+  throw InternalError("a RunWidth outside its enumerators");
 }
 
 void KernelPrinter::print_tile() {
-  const std::string visit =
-      "[&](const Run& run, [[maybe_unused]] std::int64_t offset, std::int64_t count) {";
-  if (kernel_.width == RunWidth::row) {
-    line("  ", "for_each_row(space, " + visit);
-  } else {
-    line("  ", "for_each_tile(space, " + width_text(kernel_) + ", " + visit);
-  }
+  line("  ", for_each_text() +
+                 "[&](const Run& run, [[maybe_unused]] std::int64_t offset, std::int64_t count) {");
   // Where the tile begins in each buffer.
   std::set<int> indexed;
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
@@ -228,6 +215,12 @@ void KernelPrinter::print_tile() {
   if (is_over_list() && loops_ > 1) {
     line(kIndent, "const std::int64_t valid = valid_in(" +
                       list_text(plan_, kernel_.space.shape[0]) + ", run.global / kBlockElements);");
+  }
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    if (!makes_words(id)) continue;
+    const std::string dropout = "dropout_" + std::to_string(id);
+    line(kIndent, dropout + ".words(static_cast<std::uint64_t>(run.global + offset), count, " +
+                      dropout + "_words.data());");
   }
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
     if (!fills_tile(id)) continue;
@@ -326,7 +319,7 @@ void KernelPrinter::print_loop(int loop) {
   }
   if (loop == loops_ - 1) {
     for (const Store& store : kernel_.stores) {
-      if (!is_element(kernel_, store)) continue;
+      if (!is_element(store)) continue;
       const std::string exact = expression(store.value.index), name = names_of(store.buffer);
       if (rounds_tiles(store)) {
         line(indent, tile_of_store(store) + "_wide[i] = " + bare(exact) + ";");
@@ -343,53 +336,6 @@ void KernelPrinter::print_loop(int loop) {
   line(kIndent, "for (std::int64_t i = 0; i < count; ++i) {");
   out_ += body;
   line(kIndent, "}");
-}
-
-void KernelPrinter::print_run_stores() {
-  now_ = loops_ - 1;
-  for (const Store& store : kernel_.stores) {
-    const Id id = store.value.index;
-    const std::string name = names_of(store.buffer), type = storage(store.buffer);
-    if (rounds_tiles(store)) {
-      const std::string tile = tile_of_store(store);
-      line(kIndent, "round_each(" + tile + "_wide.data(), " + tile + ".data(), count);");
-    }
-    if (store.held) {
-      line(kIndent, "store_held(ranks, " + receivers_text(store) + ", held_" + name +
-                        ", buffer::" + name + ", run.global + offset, " + tile_of_store(store) +
-                        ".data(), count);");
-    } else if (at(id).level == Level::element && reaches(store)) {
-      line(kIndent, "store_all(call, " + receivers_text(store) + ", buffer::" + name + ", " + name +
-                        "_i, " + tile_of_store(store) + ".data(), count);");
-    }
-    if (at(id).level != Level::run) continue;
-    const std::string value = stored(store.buffer, expression(id));
-    if (reaches(store)) {
-      line(kIndent, "const " + type + " to_" + name + " = " + value + ";");
-      line(kIndent, "store_all(call, " + receivers_text(store) + ", buffer::" + name + ", " + name +
-                        "_i, &to_" + name + ", 1);");
-    } else {
-      line(kIndent, name + "[" + name + "_i] = " + value + ";");
-    }
-  }
-}
-
-void KernelPrinter::print_call_stores() {
-  for (const Store& store : kernel_.stores) {
-    const Id id = store.value.index;
-    if (at(id).level != Level::call) continue;
-    const std::string name = names_of(store.buffer), type = storage(store.buffer);
-    const std::string value = stored(store.buffer, expression(id));
-    // A scalar has no element away from its root.
-    const std::string when = kernel_.space.shape.empty() ? "if (!space.empty_here) " : "";
-    if (reaches(store)) {
-      line("  ", "const " + type + " to_" + name + " = " + value + ";");
-      line("  ", when + "store_all(call, " + receivers_text(store) + ", buffer::" + name +
-                     ", 0, &to_" + name + ", 1);");
-    } else {
-      line("  ", when + "*" + name + " = " + value + ";");
-    }
-  }
 }
 
 std::string kernel_text(const plan::Plan& plan, int launch, const plan::Kernel& kernel,

@@ -77,7 +77,7 @@ struct Matrix {
   std::vector<std::byte> bytes;
 };
 
-void multiply(Matrix& a, Matrix& b, Matrix& out, bool ta = false, bool tb = false) {
+MatmulCall call_of(Matrix& a, Matrix& b, Matrix& out, bool ta = false, bool tb = false) {
   MatmulCall call;
   call.m = ta ? a.columns : a.rows;
   call.k = ta ? a.rows : a.columns;
@@ -92,7 +92,11 @@ void multiply(Matrix& a, Matrix& b, Matrix& out, bool ta = false, bool tb = fals
   call.out_stride = out.stride;
   call.type = a.type;
   call.out_type = out.type;
-  matmul(call);
+  return call;
+}
+
+void multiply(Matrix& a, Matrix& b, Matrix& out, bool ta = false, bool tb = false) {
+  matmul(call_of(a, b, out, ta, tb));
 }
 
 // Half a unit in the last place of the output type, for values about `x`.
@@ -195,6 +199,41 @@ TEST(Matmul, TransposedOperands) {
           multiply(ta ? at : a, tb ? bt : b, got, ta, tb);
           EXPECT_EQ(std::memcmp(got.bytes.data(), want.bytes.data(), got.bytes.size()), 0)
               << static_cast<int>(type) << " " << m << " " << n << " " << k << " " << ta << tb;
+        }
+      }
+    }
+  }
+}
+
+// Rows in pieces, several operands in turns, as the chunks of a module's call are multiplied; then
+// other values in the same place under another number.
+TEST(Matmul, RightOperandsWithNumbers) {
+  for (const MatmulType type : kTypes) {
+    for (const auto& [m, n, k] : {std::tuple{70, 66, 300}, {40, 300, 1100}, {5, 33, 7}}) {
+      for (const bool tb : {false, true}) {
+        std::mt19937 random(9);
+        Matrix a(type, m, k);
+        a.fill(random);
+        std::vector<Matrix> b(6, tb ? Matrix(type, n, k) : Matrix(type, k, n));
+        for (std::uint64_t id = 1; id <= 3; ++id) {
+          for (Matrix& matrix : b) matrix.fill(random);
+          std::vector<Matrix> want(b.size(), Matrix(type, m, n)), got = want;
+          for (std::size_t i = 0; i < b.size(); ++i) multiply(a, b[i], want[i], false, tb);
+          for (std::int64_t row = 0; row < m; row += 20) {
+            for (std::size_t i = 0; i < b.size(); ++i) {
+              MatmulCall call = call_of(a, b[i], got[i], false, tb);
+              call.m = std::min<std::int64_t>(20, m - row);
+              call.a = a.at(row, 0);
+              call.out = got[i].at(row, 0);
+              call.b_id = id;
+              matmul(call);
+            }
+          }
+          for (std::size_t i = 0; i < b.size(); ++i) {
+            EXPECT_EQ(std::memcmp(got[i].bytes.data(), want[i].bytes.data(), got[i].bytes.size()),
+                      0)
+                << static_cast<int>(type) << " " << n << " " << tb << " " << id << " " << i;
+          }
         }
       }
     }
