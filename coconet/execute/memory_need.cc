@@ -1,6 +1,7 @@
 #include "coconet/execute/memory_need.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "coconet/runtime/memory.h"
 #include "coconet/runtime/segment.h"
@@ -19,6 +20,26 @@ std::vector<runtime::BufferNeed> slots_of(const plan::BoundPlan& bound) {
   }
   return out;
 }
+
+namespace {
+
+// Right operands of products are copied in another order, and some of the latest kept
+// (runtime/gemm/packed.h), in f32 at most.
+std::uint64_t packed_bytes(const plan::BoundPlan& bound) {
+  constexpr std::size_t kKept = 4;
+  std::vector<std::uint64_t> packed;
+  for (const plan::Launch& launch : bound.plan->launches) {
+    const auto* matmul = std::get_if<plan::MatmulLaunch>(&launch.work);
+    if (matmul == nullptr) continue;
+    const TensorType& type = bound.plan->buffer(matmul->b).type;
+    packed.push_back(std::uint64_t(bound.piece(type, 0).count()) * sizeof(float));
+  }
+  std::sort(packed.rbegin(), packed.rend());
+  packed.resize(std::min(packed.size(), kKept));
+  return std::accumulate(packed.begin(), packed.end(), std::uint64_t{0});
+}
+
+}  // namespace
 
 void need_memory_of_run(const plan::Plan& plan, const interp::Setting& setting,
                         const std::vector<std::int64_t>& chunks, const GlobalTensors& given) {
@@ -39,11 +60,13 @@ void need_memory_of_run(const plan::Plan& plan, const interp::Setting& setting,
     results += bound.buffers[storage.index].bytes * ranks;
   }
   const std::uint64_t pieces = bytes_of_pieces(plan.graph, setting);
+  const std::uint64_t packed = packed_bytes(bound);
   runtime::need_memory({{"the inputs", inputs},
                         {"the ranks' pieces of the inputs", pieces},
                         {"the ranks' buffers", own * ranks + segments},
+                        {"the ranks' packed operands of products", packed * ranks},
                         {"the results", results}},
-                       inputs + pieces + results + own + segments);
+                       inputs + pieces + results + own + packed + segments);
 }
 
 }  // namespace coconet::execute
