@@ -139,9 +139,7 @@ void need_rates(const Graph& graph, const GlobalTensors& given) {
 
 void check_given(const Graph& graph, const GlobalTensors& given, const interp::Setting& setting) {
   std::map<std::string, DTypeKind> kinds;
-  for (const DTypeParameter& parameter : graph.header().dtypes) {
-    kinds[parameter.name] = parameter.kind;
-  }
+  for (const auto& [name, kind] : graph.header().dtypes) kinds[name] = kind;
   bind_dtypes(graph, given, kinds);
   Sizes wanted = setting.sizes;
   const auto other = [&](const auto& size) {  // an axis, or a dim of another program

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coconet/base/nearest.h"
 #include "coconet/graph/check_sizes.h"
 #include "coconet/graph/literal.h"
 
@@ -26,14 +27,16 @@ void check_dims(const Plan& plan, const Sizes& sizes) {
   }
 }
 
+// A group of the schedule that the plan does not chunk has a number too.
 void check_chunks(const Plan& plan, const std::vector<std::int64_t>& chunks) {
-  if (chunks.size() <= plan.overlaps.size()) return;
-  std::string names;
-  for (const OverlapGroup& group : plan.overlaps) names += (names.empty() ? "" : ", ") + group.name;
-  throw UserError(ErrorKind::usage,
-                  "numbers of chunks found: " + std::to_string(chunks.size()) +
-                      "; overlapped groups of this schedule: " + (names.empty() ? "none" : names) +
-                      "; give at most one number for each group");
+  std::vector<std::string> names;
+  for (const Group& group : plan.graph.groups()) {
+    if (group.kind == GroupKind::overlapped) names.push_back(group.name);
+  }
+  if (chunks.size() <= names.size()) return;
+  throw UserError(ErrorKind::usage, "numbers of chunks found: " + std::to_string(chunks.size()) +
+                                        "; overlapped groups of this schedule: " + listed(names) +
+                                        "; give at most one number for each group");
 }
 
 bool cut_as(const TensorType& type, const OverlapGroup& group) {
