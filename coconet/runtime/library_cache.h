@@ -1,5 +1,5 @@
-// Compiled libraries on disk by key. A stored file ends with a hash of itself, so damage is found
-// before it is loaded; files of other users are not trusted.
+// Compiled libraries on disk by key. A stored file ends with a hash of its key and itself, so that
+// damage, or another's place, is found before it is loaded; files of other users are not trusted.
 //
 // The cache is bounded: storing removes the libraries that were not used for longest, but none that
 // a process is using.
@@ -37,7 +37,7 @@ class LibraryCache {
   explicit LibraryCache(std::filesystem::path directory, CacheLimits limits = {})
       : directory_(std::move(directory)), limits_(limits) {}
 
-  // Nothing if it is not there, damaged or another user's.
+  // Nothing if it is not there, damaged, another key's, another user's or no regular file.
   StoredLibrary find(const std::string& key) const;
 
   // A directory to compile in, on the cache's file system; in the system's temporary directory if
