@@ -129,8 +129,7 @@ TEST(Programs, InputsAreChecked) {
   EXPECT_EQ(message(missing), "input p has no value, and no default; needed is f32[N]");
   auto unknown = inputs;
   unknown["q"] = {};
-  EXPECT_EQ(message(unknown),
-            "the program has no input q; its inputs are g, p, m, t, lr");
+  EXPECT_EQ(message(unknown), "the program has no input q; its inputs are g, p, m, t, lr");
   auto small = inputs;
   small["m"][1].resize(8);
   EXPECT_EQ(message(small), "input m has 8 bytes on rank 1; its type needs 16");
