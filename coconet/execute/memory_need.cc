@@ -45,6 +45,7 @@ void need_memory_of_run(const plan::Plan& plan, const interp::Setting& setting,
                         const std::vector<std::int64_t>& chunks, const GlobalTensors& given) {
   const std::uint64_t inputs = bytes_to_draw(plan.graph, setting, given);
   runtime::need_memory(inputs, "the inputs");  // what is far too large is not added up
+  plan::check_chunks(plan, chunks);
   const plan::BoundPlan bound = plan::bind(plan, setting.sizes, setting.mesh, chunks);
   const std::uint64_t ranks = setting.mesh.ranks();
   const std::vector<runtime::BufferNeed> slots = slots_of(bound);

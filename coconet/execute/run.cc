@@ -46,6 +46,7 @@ class Job {
         module_(compiled.library().path, compiled.plan_hash()),
         ranks_(request.setting.mesh.ranks()),
         slots_(slots_of(bound_)) {
+    plan::check_chunks(compiled.plan(), request.chunks);
     find_inputs(complete);
     find_returned();
     find_dims();

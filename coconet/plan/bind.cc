@@ -27,18 +27,6 @@ void check_dims(const Plan& plan, const Sizes& sizes) {
   }
 }
 
-// A group of the schedule that the plan does not chunk has a number too.
-void check_chunks(const Plan& plan, const std::vector<std::int64_t>& chunks) {
-  std::vector<std::string> names;
-  for (const Group& group : plan.graph.groups()) {
-    if (group.kind == GroupKind::overlapped) names.push_back(group.name);
-  }
-  if (chunks.size() <= names.size()) return;
-  throw UserError(ErrorKind::usage, "numbers of chunks found: " + std::to_string(chunks.size()) +
-                                        "; overlapped groups of this schedule: " + listed(names) +
-                                        "; give at most one number for each group");
-}
-
 bool cut_as(const TensorType& type, const OverlapGroup& group) {
   return std::all_of(group.axes.begin(), group.axes.end(), [&](int axis) {
     return type.layout.is<Sliced>(axis) && type.layout.slice(axis) == group.slice;
@@ -172,7 +160,6 @@ BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
                const std::vector<std::int64_t>& chunks) {
   const Sizes all = with_axes(sizes, plan.graph.mesh(), mesh);
   check_ranks(mesh);
-  check_chunks(plan, chunks);
   check_dims(plan, all);
   check_sizes(plan.graph, all, mesh);
   BoundPlan bound;
@@ -195,6 +182,17 @@ BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
   }
   number_ticks(bound);
   return bound;
+}
+
+void check_chunks(const Plan& plan, const std::vector<std::int64_t>& chunks) {
+  std::vector<std::string> names;
+  for (const Group& group : plan.graph.groups()) {
+    if (group.kind == GroupKind::overlapped) names.push_back(group.name);
+  }
+  if (chunks.size() <= names.size()) return;
+  throw UserError(ErrorKind::usage, "numbers of chunks found: " + std::to_string(chunks.size()) +
+                                        "; overlapped groups of this schedule: " + listed(names) +
+                                        "; give at most one number for each group");
 }
 
 }  // namespace coconet::plan
