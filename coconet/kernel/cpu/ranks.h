@@ -120,10 +120,9 @@ T* pointer(const Call& call, int buffer, int rank) {
   return static_cast<T*>(call.address[std::int64_t{buffer} * call.ranks + rank]);
 }
 
-// All of `peers` but this rank have done tick `on`; tick 0 all have (see Call::progress).
+// All of `peers` but this rank have done tick `on`.
 COCONET_ONCE inline Status wait_for(const Call& call, const Peers& peers, std::int64_t on,
                                     std::int64_t tick, int launch) {
-  if (on == 0) return kOk;
   for (int p = 0; p < peers.count; ++p) {
     if (peers.rank[p] == call.rank) continue;
     const Status status = wait(call, peers.rank[p], on, static_cast<int>(tick), launch);
