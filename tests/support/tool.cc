@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 
 #include <filesystem>
 #include <fstream>
@@ -26,7 +27,8 @@ std::vector<std::string> words_of(std::string_view text) {
   std::istringstream in{std::string(text)};
   std::vector<std::string> out{COCONET_TOOL};
   for (std::string word; in >> word;) out.push_back(word);
-  const bool threads = out.size() > 1 && out[1] == "run" && rank_kinds().size() == 1;
+  const bool threads = out.size() > 1 && out[1] == "run" && rank_kinds().size() == 1 &&
+                       std::ranges::count(out, "--threads") == 0;
   if (threads) out.insert(out.begin() + 2, "--threads");  // first: the last word may lack its value
   return out;
 }
