@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "coconet/runtime/gemm/packed.h"
 #include "coconet/runtime/memory.h"
 #include "coconet/runtime/segment.h"
 
@@ -23,10 +24,8 @@ std::vector<runtime::BufferNeed> slots_of(const plan::BoundPlan& bound) {
 
 namespace {
 
-// Right operands of products are copied in another order, and some of the latest kept
-// (runtime/gemm/packed.h), in f32 at most.
+// Right operands of products are copied in another order, in f32 at most, and the latest kept.
 std::uint64_t packed_bytes(const plan::BoundPlan& bound) {
-  constexpr std::size_t kKept = 4;
   std::vector<std::uint64_t> packed;
   for (const plan::Launch& launch : bound.plan->launches) {
     const auto* matmul = std::get_if<plan::MatmulLaunch>(&launch.work);
@@ -35,7 +34,7 @@ std::uint64_t packed_bytes(const plan::BoundPlan& bound) {
     packed.push_back(std::uint64_t(bound.piece(type, 0).count()) * sizeof(float));
   }
   std::sort(packed.rbegin(), packed.rend());
-  packed.resize(std::min(packed.size(), kKept));
+  packed.resize(std::min(packed.size(), gemm::kMostPacked));
   return std::accumulate(packed.begin(), packed.end(), std::uint64_t{0});
 }
 

@@ -32,7 +32,7 @@ Packed& PackedOperands::of(const kernel::MatmulCall& call) {
   auto found = std::find_if(latest_.begin(), latest_.end(),
                             [&](const auto& packed) { return same_operand(packed->call, call); });
   if (found == latest_.end()) {
-    if (latest_.size() < kMost) latest_.push_back(std::make_unique<Packed>());
+    if (latest_.size() < kMostPacked) latest_.push_back(std::make_unique<Packed>());
     found = latest_.end() - 1;
     (*found)->call = call;
     (*found)->panels = 0;

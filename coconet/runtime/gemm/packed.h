@@ -30,7 +30,9 @@ struct Packed {
   std::int64_t panels = 0;  // that are made
 };
 
-// A thread's latest few.
+inline constexpr std::size_t kMostPacked = 4;
+
+// A thread's latest kMostPacked.
 class PackedOperands {
  public:
   // What was packed of the call's right operand in earlier calls of its b_id, or none yet.
@@ -38,7 +40,6 @@ class PackedOperands {
   Packed& of(const kernel::MatmulCall& call);
 
  private:
-  static constexpr std::size_t kMost = 4;
   std::vector<std::unique_ptr<Packed>> latest_;  // the latest first
 };
 

@@ -39,5 +39,24 @@ TEST(MemoryNeed, IsKnownBeforeInputsAreDrawn) {
   need_memory_of_run(plan, setting, {}, {});
 }
 
+// Each rank keeps its right operands in another order.
+TEST(MemoryNeed, CountsPackedOperandsOfProducts) {
+  const auto available = runtime::available_memory();
+  if (!available) GTEST_SKIP() << "/proc is not mounted";
+  const plan::Plan plan = plan::from_schedule(parse_program(R"(
+mesh world(tp)
+dim N
+program product(x: f32[1,N], w: f32[N,1]) {
+  y = matmul(x, w)
+  return y
+})"));
+  interp::Setting setting;
+  setting.mesh.sizes = {2};
+  setting.sizes["N"] = static_cast<std::int64_t>(*available / 20);
+  EXPECT_THAT(
+      test::user_error_of([&] { need_memory_of_run(plan, setting, {}, {}); }),
+      testing::ContainsRegex("the ranks' packed operands of products [0-9.]*[1-9][0-9.]* GiB"));
+}
+
 }  // namespace
 }  // namespace coconet::execute
