@@ -84,7 +84,8 @@ void run(const Arguments& arguments) {
     const auto operations =
         program == "rms_norm" ? our_rows(calls, problem, ranks)
         : program == "matmul"
-            ? our_product(calls, dtype == DTypeKind::bf16, problem, ranks)
+            ? our_product(calls, dtype == DTypeKind::bf16, arguments.text("weights") != "changing",
+                          problem, ranks)
             : our_optimizer(calls, program, dtype == DTypeKind::f16, problem, ranks);
     serve(arguments, calls.rank(), *operations);
   });

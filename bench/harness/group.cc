@@ -34,6 +34,9 @@ class OneGroup {
       if (setup.unscheduled) {
         add_ours(workload, workload.name, {"unscheduled", setup.folder + "/coconet"});
       }
+      if (workload.product) {
+        add_ours(workload, workload.name, {"changing weights", setup.folder + "/coconet"});
+      }
       if (!workload.contiguous.empty()) {
         add_ours(workload, workload.contiguous, {"contiguous", setup.folder + "/coconet"});
       }
@@ -125,6 +128,7 @@ class OneGroup {
     words["program"] = program;
     words["dtype"] = workload.dtype;
     if (of.name == "unscheduled") words["schedule"] = "none";
+    if (of.name == "changing weights") words["weights"] = "changing";
     add({.name = of.name, .command = {of.program}, .words = words, .variables = of.variables});
     add_cell(workload.name, workload.dtype, of.name, "call", workload.bound);
   }
@@ -239,8 +243,8 @@ GroupResult measure_group(const Setup& setup, const Group& group) {
 double memory_needed(const Setup& setup, const Group& group) {
   double out = 0;
   for (const Workload& workload : group.workloads) {
-    const double programs =
-        2 + (workload.contiguous.empty() ? 0 : 1) + static_cast<double>(setup.others.size());
+    const double programs = 2 + (workload.contiguous.empty() && !workload.product ? 0 : 1) +
+                            static_cast<double>(setup.others.size());
     out += programs * memory_of_ours(workload, group.problem, setup.ranks);
     out += 3.0 * static_cast<double>(footprint_of(workload, group.problem, setup.ranks));
   }

@@ -37,8 +37,8 @@ class Rows : public Ours {
 template <class T>
 class Product : public Ours {
  public:
-  Product(execute::RankCalls& calls, const Problem& problem, int ranks)
-      : Ours(calls, ranks), problem_(problem) {}
+  Product(execute::RankCalls& calls, bool constant, const Problem& problem, int ranks)
+      : Ours(calls, ranks), problem_(problem), constant_(constant) {}
   void use_buffers(const std::string&) override { use_between_calls({"out"}, "x"); }
 
  private:
@@ -62,6 +62,7 @@ class Product : public Ours {
     for (std::int64_t i = 0; i < problem_.k * problem_.n; ++i) w[i] = of(product_w(rank, i));
     for (std::int64_t i = 0; i < problem_.n; ++i) b[i] = of(product_bias(i));
     for (std::int64_t i = 0; i < problem_.m * problem_.n; ++i) r[i] = of(product_residual(i));
+    if (constant_) calls_.hold_constant("w");
   }
   double difference() override {
     const auto out = own<T>("out");
@@ -69,6 +70,7 @@ class Product : public Ours {
   }
 
   Problem problem_;
+  bool constant_;
 };
 
 }  // namespace
@@ -77,10 +79,10 @@ std::unique_ptr<Operations> our_rows(execute::RankCalls& calls, const Problem& p
   return std::make_unique<Rows>(calls, problem, ranks);
 }
 
-std::unique_ptr<Operations> our_product(execute::RankCalls& calls, bool bf16,
+std::unique_ptr<Operations> our_product(execute::RankCalls& calls, bool bf16, bool constant,
                                         const Problem& problem, int ranks) {
-  if (bf16) return std::make_unique<Product<Bf16>>(calls, problem, ranks);
-  return std::make_unique<Product<float>>(calls, problem, ranks);
+  if (bf16) return std::make_unique<Product<Bf16>>(calls, constant, problem, ranks);
+  return std::make_unique<Product<float>>(calls, constant, problem, ranks);
 }
 
 }  // namespace coconet::bench

@@ -34,7 +34,8 @@ class Ours : public Operations {
 std::unique_ptr<Operations> our_optimizer(execute::RankCalls& calls, const std::string& program,
                                           bool half, const Problem& problem, int ranks);
 std::unique_ptr<Operations> our_rows(execute::RankCalls& calls, const Problem& problem, int ranks);
-std::unique_ptr<Operations> our_product(execute::RankCalls& calls, bool bf16,
+// `constant`: the weights are held constant between calls.
+std::unique_ptr<Operations> our_product(execute::RankCalls& calls, bool bf16, bool constant,
                                         const Problem& problem, int ranks);
 
 }  // namespace coconet::bench

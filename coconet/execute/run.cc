@@ -1,6 +1,7 @@
 #include "coconet/execute/run.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <list>
 #include <optional>
@@ -83,6 +84,7 @@ class Job {
             buffers_.addresses().subspan(std::size_t(buffer.slot) * job.ranks_, job.ranks_);
         addresses_.insert(addresses_.end(), slot.begin(), slot.end());
       }
+      constant_.resize(job.plan().buffers.size());
       arguments_ = {.mesh_sizes = job.request_.setting.mesh.sizes,
                     .dims = job.dims_,
                     .lists = job.tables_,
@@ -90,6 +92,7 @@ class Job {
                     .seed = job.request_.setting.seed,
                     .inputs_hash = 0,
                     .address = addresses_,
+                    .constant = constant_,
                     .one_shot = job.one_shot_};
       if (job.exchanged_) exchange_inputs();
     }
@@ -99,8 +102,14 @@ class Job {
     void barrier(const std::string& name) { communicator_.barrier(name); }
 
     void place_inputs() override {
+      constant_.assign(constant_.size(), 0);
       job_.fill(buffers_, rank());
       if (job_.request_.check_inputs && first_) arguments_.inputs_hash = job_.inputs_hash(rank());
+    }
+
+    void hold_constant(const std::string& name) override {
+      static std::atomic<std::uint64_t> latest{0};
+      constant_[job_.find_constant(name)] = kernel::MatmulCall::kConstant | ++latest;
     }
 
     void call() override {
@@ -144,6 +153,7 @@ class Job {
     runtime::Communicator& communicator_;
     const runtime::Buffers buffers_;
     std::vector<void*> addresses_;
+    std::vector<std::uint64_t> constant_;  // see kernel::Call
     std::optional<runtime::Exchange> exchange_;
     runtime::CallArguments arguments_;
     bool first_ = true;
@@ -295,6 +305,18 @@ class Job {
     }
     throw UserError(ErrorKind::usage,
                     "the program has no input, state or output " + name + "; there are " + there);
+  }
+
+  // Of an input that no call writes.
+  int find_constant(const std::string& name) const {
+    const int buffer = find_buffer(name);
+    const auto written = [&](const Returned& returned) { return returned.buffer == buffer; };
+    if (plan().buffers[buffer].role == BufferRole::input &&
+        std::none_of(returned_.begin(), returned_.end(), written)) {
+      return buffer;
+    }
+    throw UserError(ErrorKind::usage, "found " + name + "; only an input that no call writes can " +
+                                          "be held constant");
   }
 
   // Where rank `rank`'s value of a returned buffer stands in the shared results.

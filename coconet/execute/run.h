@@ -50,6 +50,11 @@ class RankCalls {
   // Puts this rank's pieces of the request's inputs and states in place, over what calls have made
   // of them. Done once before the function begins.
   virtual void place_inputs() = 0;
+  // The values of this input are not changed from now on, until place_inputs() or the next
+  // hold_constant(name), which says that they are others: what a rank makes of them for itself, the
+  // packed right operand of a matmul, is kept between calls (in memory as large as the input).
+  // Each rank decides for itself. UserError(usage) for what the program writes, and another name.
+  virtual void hold_constant(const std::string& name) = 0;
   // One call, the entry and the leaving included. All ranks make the same calls.
   virtual void call() = 0;
   // This rank's own piece of an input, state or output, where the calls read and write it.

@@ -10,7 +10,7 @@
 
 namespace coconet::kernel {
 
-inline constexpr std::uint32_t kAbiVersion = 5;
+inline constexpr std::uint32_t kAbiVersion = 6;
 
 // A rank's progress, in memory that all ranks see. The builtins instead of std::atomic keep
 // generated modules quick to compile.
@@ -48,7 +48,9 @@ struct MatmulCall {
   MatmulType out_type = MatmulType::f32;
   bool ta = false, tb = false;
   // Not 0: what `b` points to holds the same values in all calls of the process with this number.
+  // Those with kConstant in it come again in later calls of the module.
   std::uint64_t b_id = 0;
+  static constexpr std::uint64_t kConstant = std::uint64_t{1} << 63;
 };
 
 // out[n,o,oh,ow] = x[n,c,h,w] convolved by weight[o,c,kh,kw], all dense: the window stands at every
@@ -91,6 +93,9 @@ struct Call {
   // address[b * ranks + q]: buffer b of rank q in this process's address space; null for a private
   // buffer of another rank.
   void* const* address = nullptr;
+  // Of each buffer a number of the values it holds, as MatmulCall::b_id, if they are the same in
+  // many calls; else 0. Null: all are 0.
+  const std::uint64_t* constant = nullptr;
   bool stream = false;  // stores to other ranks go past the caches
   // Every rank performs all of every launch for itself alone (plan/one_shot.h).
   bool one_shot = false;

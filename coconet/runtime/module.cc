@@ -41,6 +41,7 @@ void run_call(Communicator& communicator, const kernel::Module& module,
   call.knobs = arguments.knobs.data();
   call.seed = arguments.seed;
   call.address = arguments.address.data();
+  if (!arguments.constant.empty()) call.constant = arguments.constant.data();
   std::int64_t ticks = 0;
   const kernel::Status status = module.run(call, &ticks);
   communicator.raise_failure();

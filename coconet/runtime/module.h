@@ -33,9 +33,10 @@ struct CallArguments {
   std::span<const std::int64_t> knobs;
   std::uint64_t seed = 0;
   std::uint64_t inputs_hash = 0;
-  std::span<void* const> address;  // module.buffers * ranks
-  bool one_shot = false;           // as kernel::Call; the module must allow it
-  Exchange* exchange = nullptr;    // see Communicator::enter_call
+  std::span<void* const> address;                // module.buffers * ranks
+  std::span<const std::uint64_t> constant = {};  // as kernel::Call, one a buffer; or none
+  bool one_shot = false;                         // as kernel::Call; the module must allow it
+  Exchange* exchange = nullptr;                  // see Communicator::enter_call
 };
 
 // Enters the call, performs the module's ticks and leaves. Throws what stopped it.

@@ -70,6 +70,48 @@ TEST_P(RunOnRanks, AnUnknownNameIsRefusedWithThoseThereAre) {
   run([](execute::RankCalls& rank) { need(rank.own("m", DTypeKind::f32).data(), "m"); });
 }
 
+// Each value of w under the one before it in the same place; then one that nothing is said of.
+TEST_P(RunOnRanks, AConstantInputMayBecomeAnotherConstant) {
+  const Planned product = planned(
+      "mesh world(tp)\ndim M, N, K\n"
+      "program p(x: f32[M,K] sliced(1), w: f32[K,N] sliced(0), state s: f32[N]) {\n"
+      "  y = all_reduce(matmul(x, w), +)\n"
+      "  s2 = update(s, s + 1)\n"
+      "  return y\n}\n",
+      "", {{"M", 70}, {"N", 33}, {"K", 6}}, {kRanks});
+  const execute::Compiled compiled(product.graph, {}, runtime::Toolchain());
+  execute::RunRequest request;
+  request.setting = product.setting;
+  request.kind = GetParam();
+  execute::run_on_ranks(compiled, request, [](execute::RankCalls& rank) {
+    const std::span<float> x = floats(rank.own("x")), w = floats(rank.own("w"));
+    const std::span<float> y = floats(rank.own("y"));
+    std::fill(x.begin(), x.end(), 1.f);
+    const auto expect = [&](float value, bool hold, const std::string& what) {
+      std::fill(w.begin(), w.end(), value);
+      if (hold) rank.hold_constant("w");
+      for (int call = 0; call < 3; ++call) {
+        rank.call();
+        for (const float element : y) need(element == 6 * value, what);
+      }
+    };
+    expect(1, false, "not constant");
+    expect(2, true, "constant");
+    expect(3, true, "another constant");
+    rank.place_inputs();
+    std::fill(x.begin(), x.end(), 1.f);
+    expect(4, false, "placed anew");
+  });
+  for (const std::string name : {"s", "y"}) {
+    expect_refused(
+        [&] {
+          execute::run_on_ranks(compiled, request,
+                                [&](execute::RankCalls& rank) { rank.hold_constant(name); });
+        },
+        {"found " + name + "; only an input that no call writes can be held constant"});
+  }
+}
+
 // A misspelt scalar would have its default.
 TEST_P(RunOnRanks, AnInputOfAnotherNameIsRefused) {
   execute::RunRequest request;

@@ -14,7 +14,12 @@ struct MatmulOperand {
   const Space& space;
   void* data;
   int element_size;
+  std::uint64_t constant = 0;  // see Call::constant; of a right operand
 };
+
+inline std::uint64_t constant_of(const Call& call, int buffer) {
+  return call.constant == nullptr ? 0 : call.constant[buffer];
+}
 
 // Where a batch of `out` (its index among the batches that `out` holds) stands among those of
 // `operand`, whose leading groups are the same dims; each may hold all of a dim or a part.
@@ -59,7 +64,9 @@ COCONET_ONCE inline Status matmul_piece(const Call& call, MatmulType type, Matmu
   for (int g = batch_groups; g + 1 < out.space.groups; ++g) rows *= out.space.group[g].count;
   const std::int64_t end = count < 0 ? batches * rows : begin + count;
   const bool part = begin > 0 || end < batches * rows;
-  if (part && call.id != 0 && launch < kMostLaunches) {
+  if (b.constant != 0) {
+    work.b_id = b.constant;
+  } else if (part && call.id != 0 && launch < kMostLaunches) {
     work.b_id = call.id * kMostLaunches + static_cast<std::uint64_t>(launch);
   }
   work.a_stride = ta ? rows : a_k.count;

@@ -9,9 +9,10 @@ namespace {
 
 constexpr std::align_val_t kLine{64};
 
-bool same_operand(const kernel::MatmulCall& x, const kernel::MatmulCall& y) {
-  return x.b_id == y.b_id && x.b == y.b && x.k == y.k && x.n == y.n && x.b_stride == y.b_stride &&
-         x.type == y.type && x.tb == y.tb;
+// The same matrix, though perhaps of other values.
+bool same_place(const kernel::MatmulCall& x, const kernel::MatmulCall& y) {
+  return x.b == y.b && x.k == y.k && x.n == y.n && x.b_stride == y.b_stride && x.type == y.type &&
+         x.tb == y.tb;
 }
 
 }  // namespace
@@ -29,16 +30,22 @@ std::byte* Room::of(std::size_t bytes) {
 }
 
 Packed& PackedOperands::of(const kernel::MatmulCall& call) {
-  auto found = std::find_if(latest_.begin(), latest_.end(),
-                            [&](const auto& packed) { return same_operand(packed->call, call); });
-  if (found == latest_.end()) {
-    if (latest_.size() < kMostPacked) latest_.push_back(std::make_unique<Packed>());
-    found = latest_.end() - 1;
+  const bool constant = (call.b_id & kernel::MatmulCall::kConstant) != 0;
+  Latest& latest = constant ? constant_ : once_;
+  auto found = std::find_if(latest.begin(), latest.end(),
+                            [&](const auto& packed) { return same_place(packed->call, call); });
+  if (found == latest.end()) {
+    if (latest.size() < (constant ? kMostConstant : kMostPacked)) {
+      latest.push_back(std::make_unique<Packed>());
+    }
+    found = latest.end() - 1;
+  }
+  if ((*found)->call.b_id != call.b_id || !same_place((*found)->call, call)) {
     (*found)->call = call;
     (*found)->panels = 0;
   }
-  std::rotate(latest_.begin(), found, found + 1);
-  return *latest_.front();
+  std::rotate(latest.begin(), found, found + 1);
+  return *latest.front();
 }
 
 }  // namespace coconet::gemm

@@ -30,9 +30,11 @@ struct Packed {
   std::int64_t panels = 0;  // that are made
 };
 
+// Constant operands are needed again in every call of a module, others in one call alone.
 inline constexpr std::size_t kMostPacked = 4;
+inline constexpr std::size_t kMostConstant = 256;
 
-// A thread's latest kMostPacked.
+// A thread's latest kMostPacked, and its latest kMostConstant of those that are constant.
 class PackedOperands {
  public:
   // What was packed of the call's right operand in earlier calls of its b_id, or none yet.
@@ -40,7 +42,9 @@ class PackedOperands {
   Packed& of(const kernel::MatmulCall& call);
 
  private:
-  std::vector<std::unique_ptr<Packed>> latest_;  // the latest first
+  using Latest = std::vector<std::unique_ptr<Packed>>;  // the latest first
+
+  Latest once_, constant_;
 };
 
 }  // namespace coconet::gemm

@@ -125,10 +125,15 @@ class ModulePrinter {
            ">(call, buffer::" + buffers_.of[id.index] + ", call.rank)";
   }
 
+  std::string constant_of(BufferId id) const {
+    return ", constant_of(call, buffer::" + buffers_.of[id.index] + ")";
+  }
+
   // Begins a launch of a product: the spaces of its operands and of its result, and the arguments
-  // that describe them. A chunk of an overlapped group is `count` rows from `begin` on.
+  // that describe them, of `constant` whether it is so. A chunk of an overlapped group is `count`
+  // rows from `begin` on.
   std::string product_heading(int l, const std::vector<std::pair<const char*, BufferId>>& tensors,
-                              std::string* arguments) {
+                              std::string* arguments, BufferId constant = {}) {
     std::string out = "COCONET_ONCE Status launch_" + std::to_string(l) +
                       "(const Ranks& ranks, [[maybe_unused]] std::int64_t begin = 0,\n"
                       "                [[maybe_unused]] std::int64_t count = -1) {\n"
@@ -137,7 +142,8 @@ class ModulePrinter {
       const TensorType& type = plan_.buffer(id).type;
       out += "  const Space " + std::string(name) + " = " + pieces_.of(type) + ";\n";
       *arguments += ", {" + std::string(name) + ", " + own_pointer(id) + ", " +
-                    std::to_string(size_of(type.dtype.kind)) + "}";
+                    std::to_string(size_of(type.dtype.kind)) +
+                    (id == constant ? constant_of(id) : "") + "}";
     }
     return out;
   }
@@ -148,8 +154,8 @@ class ModulePrinter {
 
   std::string matmul_text(int l, const MatmulLaunch& matmul) {
     std::string operands;
-    std::string out =
-        product_heading(l, {{"a", matmul.a}, {"b", matmul.b}, {"out", matmul.out}}, &operands);
+    std::string out = product_heading(l, {{"a", matmul.a}, {"b", matmul.b}, {"out", matmul.out}},
+                                      &operands, matmul.b);
     out += rows_scale(l, matmul);
     return out + "  return matmul_piece(call, " + product_type(matmul.a) + ", " +
            product_type(matmul.out) + operands + ", " + (matmul.ta ? "true" : "false") + ", " +

@@ -206,7 +206,8 @@ TEST(Matmul, TransposedOperands) {
 }
 
 // Rows in pieces, several operands in turns, as the chunks of a module's call are multiplied; then
-// other values in the same place under another number.
+// other values in the same place under another number. More of them than are kept of those that
+// are not constant.
 TEST(Matmul, RightOperandsWithNumbers) {
   for (const MatmulType type : kTypes) {
     for (const auto& [m, n, k] : {std::tuple{70, 66, 300}, {40, 300, 1100}, {5, 33, 7}}) {
@@ -214,8 +215,11 @@ TEST(Matmul, RightOperandsWithNumbers) {
         std::mt19937 random(9);
         Matrix a(type, m, k);
         a.fill(random);
+        int round = 0;
         std::vector<Matrix> b(6, tb ? Matrix(type, n, k) : Matrix(type, k, n));
-        for (std::uint64_t id = 1; id <= 3; ++id) {
+        for (std::uint64_t id : {1, 2, 3, 2, 3}) {
+          // The last two under numbers that were given before, but not as constants.
+          if (++round > 3) id |= MatmulCall::kConstant;
           for (Matrix& matrix : b) matrix.fill(random);
           std::vector<Matrix> want(b.size(), Matrix(type, m, n)), got = want;
           for (std::size_t i = 0; i < b.size(); ++i) multiply(a, b[i], want[i], false, tb);
