@@ -10,21 +10,20 @@
 namespace coconet::bench {
 namespace {
 
-// Where a workload's program stands, its dtype parameter, its best schedule.
+// Where a workload's program stands, and its dtype parameter.
 struct Source {
   const char* name;
   const char* file;
   const char* dtype;
-  const char* schedule;
 };
 constexpr Source kSources[] = {
-    {"all_reduce", "bench/programs/all_reduce.coco", "T", ""},
-    {"adam", "bench/programs/adam.coco", "G", "sharded"},
-    {"lamb", "bench/programs/lamb.coco", "G", "sharded"},
-    {"adam_list", "bench/programs/adam_list.coco", "G", "sharded"},
-    {"lamb_list", "bench/programs/lamb_list.coco", "G", "sharded"},
-    {"rms_norm", "bench/programs/rms_norm.coco", "T", "fused"},
-    {"matmul", "bench/programs/matmul_epilogue.coco", "T", "overlapped"},
+    {"all_reduce", "bench/programs/all_reduce.coco", "T"},
+    {"adam", "bench/programs/adam.coco", "G"},
+    {"lamb", "bench/programs/lamb.coco", "G"},
+    {"adam_list", "bench/programs/adam_list.coco", "G"},
+    {"lamb_list", "bench/programs/lamb_list.coco", "G"},
+    {"rms_norm", "bench/programs/rms_norm.coco", "T"},
+    {"matmul", "bench/programs/matmul_epilogue.coco", "T"},
 };
 
 const Source& source_of(const std::string& name) {
@@ -44,14 +43,14 @@ DTypeKind dtype_of(const std::string& name) {
   return name == "bf16" ? DTypeKind::bf16 : DTypeKind::f32;
 }
 
-Graph scheduled(const Source& source, bool scheduled, DTypeKind dtype) {
+Graph scheduled(const Source& source, const std::string& schedule, DTypeKind dtype) {
   const std::string path = std::string(kSourceDir) + "/" + source.file;
   std::string text;
   read_file(path, &text);
   const File file = parse_file(text, path, {.dtypes = {{source.dtype, dtype}}});
   const Graph& graph = file.program();
-  if (!scheduled || *source.schedule == 0) return graph;
-  return apply(graph, file.schedule(graph.header().program, source.schedule)).graph;
+  if (schedule == "none") return graph;
+  return apply(graph, file.schedule(graph.header().program, schedule)).graph;
 }
 
 void run(const Arguments& arguments) {
@@ -59,7 +58,7 @@ void run(const Arguments& arguments) {
   const Problem problem = problem_of(arguments);
   const int ranks = static_cast<int>(arguments.number("ranks", 2));
   const DTypeKind dtype = dtype_of(arguments.text("dtype"));
-  const Graph graph = scheduled(source_of(program), arguments.text("schedule") != "none", dtype);
+  const Graph graph = scheduled(source_of(program), arguments.text("schedule"), dtype);
   const execute::Compiled compiled(graph, {}, runtime::Toolchain());
   execute::RunRequest request;
   request.setting.mesh = MeshSizes{{ranks}};

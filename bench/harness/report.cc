@@ -121,6 +121,7 @@ void write_json(const std::string& path, const std::vector<Row>& rows) {
                    {"all_reduce_alone_us", number(row.bound_us)},
                    {"through_memory_us", number(row.through_memory_us)},
                    {"fraction_of_floor", number(row.floor_us / row.us)},
+                   {"schedule", row.schedule},
                    {"others", row.others},
                    {"rates_gb_s", row.rates}});
     list.push_back(object);

@@ -24,6 +24,7 @@ struct Row {
   bool registered = true;  // buffers stand in the symmetric heap
   bool fresh = true;       // Setup::fresh
   std::string placement;
+  std::string schedule;   // of ours: the quickest of those measured
   double round_trip = 0;  // of a flag, nanoseconds
   double us = 0;
   double floor_us = 0;

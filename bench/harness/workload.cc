@@ -13,7 +13,11 @@ namespace {
 // Of a sum the bits, of two ranks; of a step in f32, whatever order its loop has, against double.
 constexpr double kExact = 0, kStepBound = 5e-6;
 
-void add_steps(Group& group, const std::string& suffix, std::vector<std::string> more) {
+// Elements of a step where two more flags on the way may take longer than twice the work.
+constexpr std::int64_t kSmallStep = 4096;
+
+void add_steps(Group& group, const std::string& suffix, const std::vector<std::string>& more) {
+  const bool small = suffix.empty() && group.problem.elements <= kSmallStep;
   for (const std::string name : {"adam", "lamb"}) {
     for (const std::string dtype : {"f32", "f16"}) {
       std::vector<std::string> forms = {"all_reduce", dtype == "f16" ? "all_to_all" : "scatter"};
@@ -22,7 +26,9 @@ void add_steps(Group& group, const std::string& suffix, std::vector<std::string>
                                  .dtype = dtype,
                                  .forms = forms,
                                  .bound = kStepBound,
-                                 .contiguous = suffix.empty() ? "" : name});
+                                 .contiguous = suffix.empty() ? "" : name,
+                                 .schedule = "sharded",
+                                 .small_schedule = small ? "whole" : ""});
     }
   }
 }
@@ -71,7 +77,8 @@ Group rows_group(std::int64_t m, std::int64_t n) {
             .dtype = "bf16",
             .forms = {"all_reduce", "scatter", "gather"},
             .bound = kRowBound,
-            .summed = "bf16"}}};
+            .summed = "bf16",
+            .schedule = "fused"}}};
 }
 
 Group products_group(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -82,6 +89,7 @@ Group products_group(std::int64_t m, std::int64_t n, std::int64_t k) {
                              .forms = {"all_reduce", "scatter"},
                              .bound = product_bound(dtype == "bf16"),
                              .summed = dtype,
+                             .schedule = "overlapped",
                              .product = true});
   }
   return out;

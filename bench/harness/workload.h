@@ -10,12 +10,14 @@
 namespace coconet::bench {
 
 struct Workload {
-  std::string name, dtype;         // of ours the program; adam's dtype is that of the gradients
-  std::vector<std::string> forms;  // of peers (peers/operations.h); the best counts
-  double bound;                    // of the difference that a check may give
-  std::string summed = "f32";      // dtype of the all_reduce that it holds
-  std::string contiguous = {};     // of lists: the workload over one tensor of as many elements
-  bool product = false;            // its floor is the product alone
+  std::string name, dtype;          // of ours the program; adam's dtype is that of the gradients
+  std::vector<std::string> forms;   // of peers (peers/operations.h); the best counts
+  double bound;                     // of the difference that a check may give
+  std::string summed = "f32";       // dtype of the all_reduce that it holds
+  std::string contiguous = {};      // of lists: the workload over one tensor of as many elements
+  std::string schedule = "none";    // of ours
+  std::string small_schedule = {};  // another that may be quicker at this size
+  bool product = false;             // its floor is the product alone
 };
 
 struct Group {
