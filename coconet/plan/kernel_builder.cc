@@ -18,7 +18,32 @@ Level KernelBuilder::level_of(const TensorType& type) const {
   return one_a_row && type.rank() == kernel_.space.rank() ? Level::run : Level::element;
 }
 
+namespace {
+
+// What is one value for the whole call, and depends on its inputs alone.
+bool is_shared(const Statement& statement) {
+  const Compute* compute = std::get_if<Compute>(&statement.action);
+  if (!compute || statement.level != Level::call || statement.per_peer) return false;
+  return is_literal(compute->op) || std::holds_alternative<Pointwise>(compute->op) ||
+         std::holds_alternative<Cast>(compute->op);
+}
+
+bool same_value(const Statement& x, const Statement& y) {
+  return is_shared(x) && std::get<Compute>(x.action).op == std::get<Compute>(y.action).op &&
+         x.inputs == y.inputs && x.dtype == y.dtype;
+}
+
+}  // namespace
+
+// Of a small call much is what stands once in it, as the powers of Adam's corrections, which are
+// written twice.
 ValueId KernelBuilder::add(Statement statement) {
+  if (is_shared(statement)) {
+    const auto& there = kernel_.statements;
+    const auto same = std::find_if(there.begin(), there.end(),
+                                   [&](const Statement& s) { return same_value(s, statement); });
+    if (same != there.end()) return ValueId{static_cast<int>(same - there.begin())};
+  }
   kernel_.statements.push_back(std::move(statement));
   return ValueId{static_cast<int>(kernel_.statements.size()) - 1};
 }

@@ -103,7 +103,7 @@ void for_each_row(const Space& space, Visit&& visit) {
   rows.sizes[space.dims - 1] = 1;
   for (int g = 0; g < rows.groups; ++g) {
     if (rows.group[g].last == space.dims - 1)
-      rows.group[g] = {space.dims - 1, space.dims - 1, 1, 0, 1};
+      rows.group[g] = {space.dims - 1, space.dims - 1, 1, 0, 1, 0, 0};
   }
   for_each_run(rows, 1, [&](const Run& run) { visit(run, std::int64_t{0}, std::int64_t{0}); });
 }
