@@ -32,6 +32,10 @@ class Counter {
 // Status of a call; everything but kOk has its message on the communicator.
 enum Status : int { kOk = 0, kFailed = 1 };
 
+// Which stores go past the caches (cpu/stream.h): those to other ranks, or also those to buffers of
+// this rank that the launch does not read.
+enum class Stream : int { none = 0, to_peers = 1, all = 2 };
+
 // The element types a Matmul call takes.
 enum class MatmulType : int { f32 = 0, bf16 = 1, f16 = 2, f64 = 3 };
 
@@ -96,7 +100,7 @@ struct Call {
   // Of each buffer a number of the values it holds, as MatmulCall::b_id, if they are the same in
   // many calls; else 0. Null: all are 0.
   const std::uint64_t* constant = nullptr;
-  bool stream = false;  // stores to other ranks go past the caches
+  Stream stream = Stream::none;
   // Every rank performs all of every launch for itself alone (plan/one_shot.h).
   bool one_shot = false;
   // Inputs that are read of peers are copies that came with their entries.

@@ -79,8 +79,8 @@ std::uint64_t Communicator::progress_of(int rank) const {
 void Communicator::barrier(const std::string& name) {
   check(!in_call_, "no barrier inside a call");
   if (options_.place) options_.place->enter_barrier(name);
-  enter({.operation = 1, .number = barriers_++, .base = 0, .plan_hash = 0, .inputs_hash = 0}, false,
-        [&] { return "barrier \"" + name + "\""; });
+  enter({.operation = 1, .number = barriers_++, .base = 0, .plan_hash = 0, .inputs_hash = 0},
+        kernel::Stream::none, [&] { return "barrier \"" + name + "\""; });
   if (options_.place) options_.place->leave_barrier();
 }
 
@@ -95,7 +95,7 @@ kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inp
        .base = 0,
        .plan_hash = plan_hash,
        .inputs_hash = inputs_hash},
-      rank_ == 0 && !exchange && choose_stream(plan_hash),
+      rank_ == 0 && !exchange ? choose_stream(plan_hash) : kernel::Stream::none,
       [&] { return "call " + std::to_string(number); }, exchange);
   in_call_ = true;
   static std::atomic<std::uint64_t> latest_id{0};  // of all communicators of the process
@@ -106,7 +106,9 @@ kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inp
   call.id = ++latest_id;
   call.progress = progress_.data();
   call.base = base_;
-  call.stream = !exchange && segment(0).header().mark[(entries_ - 1) % 2].stream != 0;
+  if (!exchange) {
+    call.stream = static_cast<kernel::Stream>(segment(0).header().mark[(entries_ - 1) % 2].stream);
+  }
   call.wait_slow = &Communicator::wait_slow;
   call.matmul = &Communicator::matmul;
   call.conv2d = &Communicator::conv2d;
@@ -117,9 +119,9 @@ kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inp
 }
 
 // For all ranks. Where they outnumber cores a call's time says nothing.
-bool Communicator::choose_stream(std::uint64_t plan_hash) {
+kernel::Stream Communicator::choose_stream(std::uint64_t plan_hash) {
   timed_ = nullptr;
-  if (options_.stream || load_ > 1) return options_.stream.value_or(false);
+  if (options_.stream || load_ > 1) return options_.stream.value_or(kernel::Stream::none);
   StreamChoice& choice = streams_[plan_hash];
   const StreamChoice::Call call = choice.begin();
   if (call.timed) timed_ = &choice;
@@ -137,15 +139,15 @@ void Communicator::leave_call(std::int64_t ticks) {
   if (options_.place) options_.place->leave_call(calls_ - 1);
 }
 
-void Communicator::enter(EntryRecord record, bool stream, const std::function<std::string()>& name,
-                         Exchange* exchange) {
+void Communicator::enter(EntryRecord record, kernel::Stream stream,
+                         const std::function<std::string()>& name, Exchange* exchange) {
   raise_failure();
   const int slot = static_cast<int>(entries_++ % 2);
   base_ = progress_of(rank_) + 1;
   record.base = base_;
   own().entry[slot] = record;
   const std::uint64_t digest = digest_of(record);
-  own().mark[slot] = {digest, stream ? 1u : 0u};
+  own().mark[slot] = {digest, static_cast<std::uint64_t>(stream)};
   if (exchange) {
     const std::span<const std::uint64_t> words = exchange->outgoing(digest);
     for (int peer = 0; peer < ranks(); ++peer) {

@@ -32,7 +32,7 @@ struct CommunicatorOptions {
   std::chrono::milliseconds warn_after = std::chrono::seconds(30);
   int cores = 0;                                 // that all ranks may run on; 0: this thread's
   std::function<void(const std::string&)> warn;  // default: a line on stderr
-  std::optional<bool> stream;                    // Call::stream; not given: what is quicker
+  std::optional<kernel::Stream> stream;          // of all calls; not given: what is quickest
   Place* place = nullptr;                        // to be kept up to date, if given
   // The rank that the launcher knows to have failed by itself, of several that died; -1: none.
   std::function<int()> failed_rank;
@@ -93,10 +93,10 @@ class Communicator {
   // The rank that `peer` waits for, directly or through others; "" if for none.
   std::string awaited_by(int peer) const;
   // `name`, as `describe` below, is called only for reports.
-  void enter(EntryRecord record, bool stream, const std::function<std::string()>& name,
+  void enter(EntryRecord record, kernel::Stream stream, const std::function<std::string()>& name,
              Exchange* exchange = nullptr);
   void receive(int peer, int slot, const std::function<std::string()>& name, Exchange& exchange);
-  bool choose_stream(std::uint64_t plan_hash);
+  kernel::Stream choose_stream(std::uint64_t plan_hash);
   void compare_entries(int peer, int slot, const std::function<std::string()>& name);
   void wait_for(int peer, std::uint64_t target, const std::function<std::string()>& describe);
   std::string stop_text(int because_of, const std::string& did, int peer,

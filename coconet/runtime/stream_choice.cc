@@ -11,23 +11,26 @@ constexpr double kGain = 0.97;
 
 }  // namespace
 
+StreamChoice::StreamChoice() { shortest_.fill(Clock::duration::max()); }
+
 StreamChoice::Call StreamChoice::begin() {
   if (calls_ == kRound) calls_ = 0;
   const int timed = calls_++ - kUntimed;
-  if (timed < 0 || timed >= kTimed) return {chosen_, false};
-  return {timed % 2 == 1, true};
+  if (timed < 0 || timed >= kTimed) return {kWays[chosen_], false};
+  return {kWays[static_cast<std::size_t>(timed) % kWays.size()], true};
 }
 
 void StreamChoice::end(Clock::duration time) {
   const int timed = calls_ - 1 - kUntimed;
-  Clock::duration& shortest = shortest_[timed % 2];
+  Clock::duration& shortest = shortest_[static_cast<std::size_t>(timed) % kWays.size()];
   shortest = std::min(shortest, time);
   if (timed + 1 < kTimed) return;
-  const Clock::duration now = shortest_[chosen_ ? 1 : 0], other = shortest_[chosen_ ? 0 : 1];
-  if (static_cast<double>(other.count()) < kGain * static_cast<double>(now.count())) {
-    chosen_ = !chosen_;
+  const auto quickest = std::min_element(shortest_.begin(), shortest_.end());
+  const auto now = static_cast<double>(shortest_[chosen_].count());
+  if (static_cast<double>(quickest->count()) < kGain * now) {
+    chosen_ = static_cast<std::size_t>(quickest - shortest_.begin());
   }
-  shortest_[0] = shortest_[1] = Clock::duration::max();
+  shortest_.fill(Clock::duration::max());
 }
 
 }  // namespace coconet::runtime

@@ -1,8 +1,11 @@
-// Whether a plan's stores to other ranks go past the caches (kernel/cpu/stream.h). Which is quicker
-// depends on the processor, on where the cores stand, which moves where they are virtual, and on
-// sizes: a factor of three either way was seen. So both are tried now and then, and timed.
+// Which stores of a plan go past the caches (kernel/cpu/stream.h). What is quickest depends on the
+// processor, on where the cores stand, which moves where they are virtual, and on sizes: a factor
+// of three either way was seen. So all ways are tried now and then, and timed.
 #pragma once
 
+#include <array>
+
+#include "coconet/kernel/call.h"
 #include "coconet/runtime/backoff.h"
 
 namespace coconet::runtime {
@@ -10,21 +13,24 @@ namespace coconet::runtime {
 // Of one plan.
 class StreamChoice {
  public:
+  static constexpr std::array kWays = {kernel::Stream::none, kernel::Stream::to_peers,
+                                       kernel::Stream::all};
   static constexpr int kUntimed = 2;  // calls that a round begins with
-  static constexpr int kTimed = 6;    // of these every second past the caches
-  static constexpr int kRound = 128;  // calls; what is quicker in one is chosen until the next
+  static constexpr int kTimed = 9;    // the ways in turns
+  static constexpr int kRound = 256;  // calls; what is quickest in one is chosen until the next
 
   struct Call {
-    bool stream;
+    kernel::Stream stream;
     bool timed;  // end() takes its time
   };
+  StreamChoice();
   Call begin();
   void end(Clock::duration time);
 
  private:
-  bool chosen_ = false;
-  int calls_ = 0;  // of this round
-  Clock::duration shortest_[2] = {Clock::duration::max(), Clock::duration::max()};
+  std::size_t chosen_ = 0;  // index of a way
+  int calls_ = 0;           // of this round
+  std::array<Clock::duration, kWays.size()> shortest_;
 };
 
 }  // namespace coconet::runtime

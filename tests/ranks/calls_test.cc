@@ -138,7 +138,7 @@ TEST(CompiledCalls, WaitAndSignalAsTheStepsOfThePlanSay) {
 
 // Inputs are written before the first call only.
 void call_again_and_again(const Made& made, runtime::RankKind kind,
-                          std::optional<bool> stream = std::nullopt) {
+                          std::optional<kernel::Stream> stream = std::nullopt) {
   constexpr int kCalls = 3;
   const std::vector<interp::Result> want =
       meanings(made.sample.graph, made.sample.setting, made.sample.inputs, kCalls);
@@ -192,7 +192,7 @@ TEST(CompiledCalls, BeginWithWhatTheCallBeforeHasLeft) {
   for (const Made& one : made) {
     for (const runtime::RankKind kind : rank_kinds()) {
       call_again_and_again(one, kind);
-      call_again_and_again(one, kind, true);  // every store past the caches
+      for (const auto way : runtime::StreamChoice::kWays) call_again_and_again(one, kind, way);
     }
   }
 }

@@ -138,11 +138,17 @@ void fold_peers(const Peers& peers, std::int64_t count, Compute<T>* out, OfPeer&
   round_tile<T>(out, count);
 }
 
+// Whether the launch reads a buffer of this rank that it writes: its lines are in the cache then.
+enum class Reads { no, yes };
+
 // memcpy of `count` elements to `to`, which is in a buffer of rank `rank`.
 template <class T>
-inline void store_tile(const Call& call, int rank, T* to, const T* tile, std::int64_t count) {
+inline void store_tile(const Call& call, int rank, Reads reads, T* to, const T* tile,
+                       std::int64_t count) {
   const std::int64_t bytes = count * static_cast<std::int64_t>(sizeof(T));
-  if (call.stream && rank != call.rank && bytes >= kStreamBytes) {
+  const bool past = rank != call.rank ? call.stream != Stream::none
+                                      : call.stream == Stream::all && reads == Reads::no;
+  if (past && bytes >= kStreamBytes) {
     stream_copy(to, tile, bytes);
   } else {
     std::memcpy(to, tile, static_cast<std::size_t>(bytes));
@@ -152,24 +158,25 @@ inline void store_tile(const Call& call, int rank, T* to, const T* tile, std::in
 // Writes a tile to elements index .. index + count of the buffer of every peer; one-shot, where
 // every peer makes the tile itself, of this rank's alone.
 template <class T>
-COCONET_ONCE void store_all(const Call& call, const Peers& peers, int buffer, std::int64_t index,
-                            const T* tile, std::int64_t count) {
+COCONET_ONCE void store_all(const Call& call, const Peers& peers, int buffer, Reads reads,
+                            std::int64_t index, const T* tile, std::int64_t count) {
   if (call.one_shot) {
-    return store_tile(call, call.rank, pointer<T>(call, buffer, call.rank) + index, tile, count);
+    T* const to = pointer<T>(call, buffer, call.rank) + index;
+    return store_tile(call, call.rank, reads, to, tile, count);
   }
   for (int p = 0; p < peers.count; ++p) {
     const int rank = peers.rank[p];
-    store_tile(call, rank, pointer<T>(call, buffer, rank) + index, tile, count);
+    store_tile(call, rank, reads, pointer<T>(call, buffer, rank) + index, tile, count);
   }
 }
 
 // Writes a tile to the buffer of the rank that this one sends to, and zeros to this rank's if none
 // sends to it.
 template <class T>
-COCONET_ONCE void store_all(const Call& call, const Shifted& shifted, int buffer,
+COCONET_ONCE void store_all(const Call& call, const Shifted& shifted, int buffer, Reads reads,
                             std::int64_t index, const T* tile, std::int64_t count) {
   const int to = shifted.to;
-  if (to >= 0) store_tile(call, to, pointer<T>(call, buffer, to) + index, tile, count);
+  if (to >= 0) store_tile(call, to, reads, pointer<T>(call, buffer, to) + index, tile, count);
   if (shifted.receives) return;
   std::memset(pointer<T>(call, buffer, call.rank) + index, 0,
               static_cast<std::size_t>(count) * sizeof(T));
@@ -178,7 +185,7 @@ COCONET_ONCE void store_all(const Call& call, const Shifted& shifted, int buffer
 // Writes each element of a tile, whose first has the global flat index `global`, to the buffer of
 // the peer that holds it; piece_of(ranks) is what a rank holds.
 template <class T, class PieceOf>
-void store_held(const Ranks& ranks, const Peers& peers, PieceOf&& piece_of, int buffer,
+void store_held(const Ranks& ranks, const Peers& peers, PieceOf&& piece_of, int buffer, Reads reads,
                 std::int64_t global, const T* tile, std::int64_t count) {
   for (int p = 0; p < peers.count; ++p) {
     const int rank = peers.rank[p];
@@ -186,7 +193,7 @@ void store_held(const Ranks& ranks, const Peers& peers, PieceOf&& piece_of, int 
     T* const to = pointer<T>(ranks.call, buffer, rank);
     for_each_held(held, global, count,
                   [&](std::int64_t index, std::int64_t offset, std::int64_t length) {
-                    store_tile(ranks.call, rank, to + index, tile + offset, length);
+                    store_tile(ranks.call, rank, reads, to + index, tile + offset, length);
                   });
   }
 }

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <set>
 
 #include "coconet/source/cpp/kernel_printer.h"
 
 namespace coconet::source::cpp {
 
 using plan::Compute;
+using plan::FoldBuffer;
 using plan::FoldPeers;
 using plan::Level;
 using plan::Load;
@@ -21,6 +23,42 @@ void KernelPrinter::find_loops() {
   }
 }
 
+// What a reduction alone reads and what is quickly made, of one computed value at most, is made
+// where it is reduced: a scratch of it is written and read for nothing.
+void KernelPrinter::find_inlined() {
+  inlined_.assign(kernel_.statements.size(), false);
+  std::vector<int> readers(inlined_.size(), 0);
+  for (const Statement& statement : kernel_.statements) {
+    for (plan::ValueId input : statement.inputs) ++readers[input.index];
+  }
+  for (const Store& store : kernel_.stores) ++readers[store.value.index];
+  for (Id id = 0; id < static_cast<Id>(inlined_.size()); ++id) {
+    if (!is<ReduceRun>(id)) continue;
+    const Id of = at(id).inputs[0].index;
+    inlined_[of] = readers[of] == 1 && at(of).level == Level::element && is_quickly_made(of);
+  }
+}
+
+bool KernelPrinter::is_quickly_made(Id id) const {
+  const Compute* compute = is<Compute>(id);
+  if (!compute || at(id).per_peer) return false;
+  const Pointwise* pointwise = std::get_if<Pointwise>(&compute->op);
+  const bool quick = pointwise
+                         ? pointwise->fn == PointwiseFn::add || pointwise->fn == PointwiseFn::sub ||
+                               pointwise->fn == PointwiseFn::mul
+                         : std::holds_alternative<Cast>(compute->op);
+  std::set<int> computed;
+  for (plan::ValueId input : at(id).inputs) {
+    if (at(input.index).level == Level::element && !is<Load>(input.index)) {
+      computed.insert(input.index);
+    }
+  }
+  return quick && computed.size() <= 1;
+}
+
+// The loop, or reduction before it, whose text holds what computes the value.
+int KernelPrinter::printed_in(Id id) const { return loop_[id] + (inlined_[id] ? 1 : 0); }
+
 void KernelPrinter::find_uses() {
   uses_.assign(kernel_.statements.size(), 0);
   needs_scratch_.assign(kernel_.statements.size(), false);
@@ -29,7 +67,7 @@ void KernelPrinter::find_uses() {
       ++uses_[input.index];
       const bool computed_in_loop = at(input.index).level == Level::element &&
                                     !is<Load>(input.index) && !at(input.index).per_peer;
-      if (computed_in_loop && (is<ReduceRun>(id) || loop_[id] > loop_[input.index])) {
+      if (computed_in_loop && !inlined_[input.index] && printed_in(id) > loop_[input.index]) {
         needs_scratch_[input.index] = true;
       }
     }
@@ -44,12 +82,52 @@ void KernelPrinter::find_uses() {
   }
 }
 
+// A value whose elements go to this rank's own buffer in its very loop is read from there by later
+// ones. Not if something later still reads what was there before.
+void KernelPrinter::find_early_stores() {
+  kept_in_.assign(kernel_.statements.size(), nullptr);
+  for (const Store& store : kernel_.stores) {
+    const Id id = store.value.index;
+    const DTypeKind kind = plan_.buffer(store.buffer).type.dtype.kind;
+    const bool own = is_element(store) && !reaches(store) && accumulator_of(kind) == kind;
+    if (!own || is<Load>(id) || fills_tile(id) || loop_[id] == loops_ - 1) continue;
+    if (kept_in_[id] || is_touched_after(store)) continue;
+    kept_in_[id] = &store;
+    needs_scratch_[id] = false;
+  }
+}
+
+// The buffer is written elsewhere too, or read where its elements may not be what they were.
+bool KernelPrinter::is_touched_after(const Store& store) const {
+  for (const Store& other : kernel_.stores) {
+    if (&other != &store && other.buffer == store.buffer) return true;
+    const Load* load = is<Load>(other.value.index);
+    if (load && load->buffer == store.buffer) return true;
+  }
+  for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
+    const FoldBuffer* fold = is<FoldBuffer>(id);
+    if (fold && fold->buffer == store.buffer) return true;
+    const Load* load = is<Load>(id);
+    if (load && load->buffer == store.buffer && (at(id).level != Level::element || at(id).per_peer))
+      return true;
+    for (plan::ValueId input : at(id).inputs) {
+      const Load* read = is<Load>(input.index);
+      if (read && read->buffer == store.buffer && printed_in(id) > loop_[store.value.index])
+        return true;
+    }
+  }
+  return false;
+}
+
 bool KernelPrinter::has_scratch(Id id) const { return needs_scratch_[id]; }
 
 bool KernelPrinter::has_line(Id id) const {
   const Statement& statement = at(id);
   if (is<Load>(id)) return statement.level == Level::call && !statement.per_peer;
-  if (is<FoldPeers>(id) || is<ReduceRun>(id) || across(id) || has_scratch(id)) return true;
+  if (inlined_[id]) return false;
+  if (is<FoldPeers>(id) || is<ReduceRun>(id) || across(id) || has_scratch(id) || kept_in_[id]) {
+    return true;
+  }
   const Compute* compute = std::get_if<Compute>(&statement.action);
   if (compute && std::holds_alternative<Constant>(compute->op)) return false;
   if (!statement.per_peer && uses_[id] > 1) return true;

@@ -74,6 +74,7 @@ std::string KernelPrinter::expression(Id id) {
     return variable ? name_[id] : load_text(id);
   }
   if (!has_line(id)) return definition(id);
+  if (kept_in_[id] && loop_[id] < now_) return element_text(kept_in_[id]->buffer);
   const bool from_scratch = has_scratch(id) && at(id).level == Level::element && !in_fold_ &&
                             (fills_tile(id) || loop_[id] < now_);
   return from_scratch ? name_[id] + "_tile[i]" : name_[id];

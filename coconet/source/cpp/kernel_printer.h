@@ -29,7 +29,12 @@ class KernelPrinter {
 
   // analysis (kernel_analysis.cc)
   void find_loops();
+  void find_inlined();
+  bool is_quickly_made(Id id) const;
+  int printed_in(Id id) const;
   void find_uses();
+  void find_early_stores();
+  bool is_touched_after(const plan::Store& store) const;
   void choose_names();
   bool has_line(Id id) const;  // a variable of its own, not part of its one reader's expression
   bool has_scratch(Id id) const;
@@ -53,6 +58,9 @@ class KernelPrinter {
   std::string pointwise_text(Id id, PointwiseFn fn);
   std::string dropout_text(Id id);
   std::string load_text(Id id);
+  std::string element_text(plan::BufferId buffer) const {  // this rank's, that a loop is at
+    return names_of(buffer) + "[" + names_of(buffer) + "_i + i]";
+  }
   std::string rounded_text(Id id, const std::string& text) const;
   std::string local_hash(Id dropout) const;
   std::string names_of(plan::BufferId buffer) const { return buffers_.of[buffer.index]; }
@@ -86,6 +94,7 @@ class KernelPrinter {
   std::string tile_of_store(const plan::Store& store) const;
   // As widens_tiles: its values are rounded a tile at a time.
   bool rounds_tiles(const plan::Store& store) const;
+  std::string reads_text(const plan::Store& store) const;
   std::string receivers_text(const plan::Store& store) const;
 
   const plan::Plan& plan_;
@@ -98,6 +107,9 @@ class KernelPrinter {
   int loops_ = 1;
   std::vector<int> uses_;
   std::vector<bool> needs_scratch_;
+  std::vector<bool> inlined_;  // by statement: stands in the reduction that reads it
+  // By statement: the store that its own loop makes, from whose buffer later loops read it.
+  std::vector<const plan::Store*> kept_in_;
   std::vector<std::string> name_;
   std::map<std::string, std::string> layouts_;  // the Spaces of buffers, by what makes them
   int now_ = 0;                                 // the loop being printed

@@ -25,6 +25,15 @@ std::string KernelPrinter::tile_of_store(const Store& store) const {
   return "to_" + names_of(store.buffer);
 }
 
+// An argument: whether the kernel reads what it writes.
+std::string KernelPrinter::reads_text(const Store& store) const {
+  for (const plan::Statement& statement : kernel_.statements) {
+    const auto* load = std::get_if<plan::Load>(&statement.action);
+    if (load && load->buffer == store.buffer) return ", Reads::yes";
+  }
+  return ", Reads::no";
+}
+
 void KernelPrinter::print_run_stores() {
   now_ = loops_ - 1;
   for (const Store& store : kernel_.stores) {
@@ -36,18 +45,19 @@ void KernelPrinter::print_run_stores() {
     }
     if (store.held) {
       line(kIndent, "store_held(ranks, " + receivers_text(store) + ", held_" + name +
-                        ", buffer::" + name + ", run.global + offset, " + tile_of_store(store) +
-                        ".data(), count);");
+                        ", buffer::" + name + reads_text(store) + ", run.global + offset, " +
+                        tile_of_store(store) + ".data(), count);");
     } else if (at(id).level == Level::element && reaches(store)) {
-      line(kIndent, "store_all(call, " + receivers_text(store) + ", buffer::" + name + ", " + name +
-                        "_i, " + tile_of_store(store) + ".data(), count);");
+      line(kIndent, "store_all(call, " + receivers_text(store) + ", buffer::" + name +
+                        reads_text(store) + ", " + name + "_i, " + tile_of_store(store) +
+                        ".data(), count);");
     }
     if (at(id).level != Level::run) continue;
     const std::string value = stored(store.buffer, expression(id));
     if (reaches(store)) {
       line(kIndent, "const " + type + " to_" + name + " = " + value + ";");
-      line(kIndent, "store_all(call, " + receivers_text(store) + ", buffer::" + name + ", " + name +
-                        "_i, &to_" + name + ", 1);");
+      line(kIndent, "store_all(call, " + receivers_text(store) + ", buffer::" + name +
+                        reads_text(store) + ", " + name + "_i, &to_" + name + ", 1);");
     } else {
       line(kIndent, name + "[" + name + "_i] = " + value + ";");
     }
@@ -65,7 +75,7 @@ void KernelPrinter::print_call_stores() {
     if (reaches(store)) {
       line("  ", "const " + type + " to_" + name + " = " + value + ";");
       line("  ", when + "store_all(call, " + receivers_text(store) + ", buffer::" + name +
-                     ", 0, &to_" + name + ", 1);");
+                     reads_text(store) + reads_text(store) + ", 0, &to_" + name + ", 1);");
     } else {
       line("  ", when + "*" + name + " = " + value + ";");
     }

@@ -28,7 +28,9 @@ KernelPrinter::KernelPrinter(const plan::Plan& plan, int launch, const plan::Ker
                              Pieces& pieces, const BufferNames& buffers)
     : plan_(plan), launch_(launch), kernel_(kernel), pieces_(pieces), buffers_(buffers) {
   find_loops();
+  find_inlined();
   find_uses();
+  find_early_stores();
   choose_names();
 }
 
@@ -316,17 +318,18 @@ void KernelPrinter::print_loop(int loop) {
     line(indent, "const " + compute_type(at(id).dtype.kind) + " " + name_[id] + " = " +
                      bare(definition(id)) + ";");
     if (has_scratch(id)) line(indent, name_[id] + "_tile[i] = " + name_[id] + ";");
+    if (kept_in_[id]) line(indent, element_text(kept_in_[id]->buffer) + " = " + name_[id] + ";");
   }
   if (loop == loops_ - 1) {
     for (const Store& store : kernel_.stores) {
-      if (!is_element(store)) continue;
-      const std::string exact = expression(store.value.index), name = names_of(store.buffer);
+      if (!is_element(store) || kept_in_[store.value.index] == &store) continue;
+      const std::string exact = expression(store.value.index);
       if (rounds_tiles(store)) {
         line(indent, tile_of_store(store) + "_wide[i] = " + bare(exact) + ";");
         continue;
       }
       const std::string to =
-          reaches(store) ? tile_of_store(store) + "[i]" : name + "[" + name + "_i + i]";
+          reaches(store) ? tile_of_store(store) + "[i]" : element_text(store.buffer);
       line(indent, to + " = " + stored(store.buffer, exact) + ";");
     }
   }

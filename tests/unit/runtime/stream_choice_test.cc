@@ -5,35 +5,39 @@
 namespace coconet::runtime {
 namespace {
 
+using kernel::Stream;
 using std::chrono::microseconds;
+using Calls = std::array<int, StreamChoice::kWays.size()>;
 
-// How many of a round's calls went past the caches, where calls take so long.
-int streamed(StreamChoice& choice, int plain, int stream) {
-  int out = 0;
+// How many of a round's calls went each way, where they take so many microseconds.
+Calls went(StreamChoice& choice, const Calls& times) {
+  Calls out{};
   for (int i = 0; i < StreamChoice::kRound; ++i) {
     const StreamChoice::Call call = choice.begin();
-    out += call.stream ? 1 : 0;
-    if (call.timed) choice.end(microseconds(call.stream ? stream : plain));
+    const auto way = static_cast<std::size_t>(call.stream);
+    ++out[way];
+    if (call.timed) choice.end(microseconds(times[way]));
   }
   return out;
 }
 
-constexpr int kTried = StreamChoice::kTimed / 2;
-constexpr int kChosen = StreamChoice::kRound - StreamChoice::kTimed + kTried;
+constexpr int kTried = StreamChoice::kTimed / static_cast<int>(StreamChoice::kWays.size());
+constexpr int kRest = StreamChoice::kRound - StreamChoice::kTimed + kTried;
+constexpr int kFirst = StreamChoice::kUntimed;  // of a round, before anything is timed
 
-TEST(StreamChoice, TakesWhatIsQuicker) {
+TEST(StreamChoice, TakesWhatIsQuickest) {
   StreamChoice choice;
-  EXPECT_EQ(streamed(choice, 100, 300), kTried);
-  EXPECT_EQ(streamed(choice, 300, 100), kChosen - StreamChoice::kUntimed);
-  EXPECT_EQ(streamed(choice, 300, 100), kChosen);
-  EXPECT_EQ(streamed(choice, 100, 300), kTried + StreamChoice::kUntimed);
-  EXPECT_EQ(streamed(choice, 100, 300), kTried);
+  EXPECT_EQ(went(choice, {100, 300, 200}), (Calls{kRest, kTried, kTried}));
+  EXPECT_EQ(went(choice, {300, 100, 200}), (Calls{kTried + kFirst, kRest - kFirst, kTried}));
+  EXPECT_EQ(went(choice, {300, 100, 200}), (Calls{kTried, kRest, kTried}));
+  EXPECT_EQ(went(choice, {300, 200, 100}), (Calls{kTried, kTried + kFirst, kRest - kFirst}));
+  EXPECT_EQ(went(choice, {100, 200, 300}), (Calls{kRest - kFirst, kTried, kTried + kFirst}));
 }
 
 TEST(StreamChoice, StaysWithWhatItHasForASmallGain) {
   StreamChoice choice;
-  EXPECT_EQ(streamed(choice, 100, 98), kTried);
-  EXPECT_EQ(streamed(choice, 100, 98), kTried);
+  EXPECT_EQ(went(choice, {100, 98, 99}), (Calls{kRest, kTried, kTried}));
+  EXPECT_EQ(went(choice, {100, 98, 99}), (Calls{kRest, kTried, kTried}));
 }
 
 // A call may fail in the middle, and a communicator's next one is of another plan.
@@ -41,9 +45,9 @@ TEST(StreamChoice, ACallWithoutAnEndIsNoMeasurement) {
   StreamChoice choice;
   for (int i = 0; i < 3 * StreamChoice::kRound; ++i) {
     const StreamChoice::Call call = choice.begin();
-    if (call.timed && !call.stream) choice.end(microseconds(100));
+    if (call.timed && call.stream == Stream::none) choice.end(microseconds(100));
   }
-  EXPECT_EQ(streamed(choice, 100, 300), kTried);
+  EXPECT_EQ(went(choice, {100, 300, 300}), (Calls{kRest, kTried, kTried}));
 }
 
 }  // namespace
