@@ -75,7 +75,7 @@ void KernelPrinter::print_call_stores() {
     if (reaches(store)) {
       line("  ", "const " + type + " to_" + name + " = " + value + ";");
       line("  ", when + "store_all(call, " + receivers_text(store) + ", buffer::" + name +
-                     reads_text(store) + reads_text(store) + ", 0, &to_" + name + ", 1);");
+                     reads_text(store) + ", 0, &to_" + name + ", 1);");
     } else {
       line("  ", when + "*" + name + " = " + value + ";");
     }
