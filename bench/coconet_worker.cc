@@ -71,6 +71,8 @@ void run(const Arguments& arguments) {
   } else {
     sizes.lists = {{"N_i", problem.members}};
   }
+  // As a rank of its peers has, unless asked for otherwise.
+  request.threads = static_cast<int>(arguments.number("threads", 1));
   request.check_inputs = false;  // the ranks fill them in
   if (program.starts_with("adam") || program.starts_with("lamb")) {
     const StepScalars with;

@@ -55,6 +55,9 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
                   "a schedule of the file; none: unscheduled");
   app.add_option("--ranks", arguments.ranks, "how many ranks, on a mesh of one axis")
       ->check(integer_needed);
+  app.add_option("--threads", arguments.threads,
+                 "threads of each rank; not given: as many as have a core")
+      ->check(integer_needed);
   list("--mesh", arguments.mesh, "the size of each axis, as pp=2,tp=2");
   app.add_option("--dim", arguments.dims, "sizes of dims, as B=8,S=128; of a list's, N_i=5,1027")
       ->allow_extra_args(false);
@@ -93,7 +96,8 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
       ->capture_default_str();
   add_flag_option(app, "--verify", arguments.verify,
                   "compare with the interpreter and with the unscheduled program");
-  add_flag_option(app, "--threads", arguments.threads, "ranks as threads instead of processes");
+  add_flag_option(app, "--one-process", arguments.one_process,
+                  "ranks as threads of one process instead of processes");
   add_flag_option(app, "--json", arguments.json, "one JSON object on stdout");
 }
 

@@ -33,19 +33,20 @@ void add_file_options(CLI::App& app, FileArguments& arguments);
 
 struct RunArguments {
   FileArguments file;
-  std::optional<std::int64_t> ranks;  // of a mesh of one axis
-  std::vector<std::string> mesh;      // "pp=2"
-  std::vector<std::string> dims;      // "B=8"
-  std::vector<std::string> scalars;   // "lr=1e-3"
-  std::vector<std::string> inputs;    // "FILE.safetensors" or "x=FILE..."
-  std::vector<std::string> wants;     // "out=FILE[:name]"
-  std::vector<std::string> bounds;    // "ABS[,REL]", one for each --want, or one for all
+  std::optional<std::int64_t> ranks;    // of a mesh of one axis
+  std::optional<std::int64_t> threads;  // of a rank
+  std::vector<std::string> mesh;        // "pp=2"
+  std::vector<std::string> dims;        // "B=8"
+  std::vector<std::string> scalars;     // "lr=1e-3"
+  std::vector<std::string> inputs;      // "FILE.safetensors" or "x=FILE..."
+  std::vector<std::string> wants;       // "out=FILE[:name]"
+  std::vector<std::string> bounds;      // "ABS[,REL]", one for each --want, or one for all
   std::vector<std::int64_t> chunks;
   std::string out;
   std::uint64_t seed = 0;
   std::int64_t repeat = 1;
   double timeout = 1800;  // seconds
-  bool verify = false, threads = false, json = false;
+  bool verify = false, one_process = false, json = false;
 };
 void add_run_options(CLI::App& app, RunArguments& arguments);
 

@@ -127,6 +127,7 @@ std::string text_of(const Report& report) {
              report.schedule.empty() ? "unscheduled" : ("schedule " + report.schedule).c_str());
   out += "mesh       " + mesh_text(report) + "\n";
   out += "dims       " + dims_text(report) + "\n";
+  out += "threads    " + std::to_string(report.threads) + " a rank\n";
   if (!report.drawn.empty()) {
     out += "drawn      " + listed(report.drawn) + " from seed " +
            std::to_string(report.setting.seed) + "\n";
@@ -207,6 +208,7 @@ std::string json_of(const Report& report) {
               {"schedule", report.schedule},
               {"mesh", mesh},
               {"dims", dims},
+              {"threads", report.threads},
               {"seed", report.setting.seed},
               {"outputs", outputs},
               {"time_us",

@@ -26,6 +26,7 @@ struct Report {
   Mesh mesh;
   std::vector<std::string> dims;  // in the order of their declaration
   interp::Setting setting;
+  int threads = 1;  // of a rank
   std::vector<OutputReport> outputs;
   std::vector<std::string> drawn;    // inputs whose values came from the seed
   bool exact = true;                 // the schedule promises the unscheduled program's bits

@@ -23,6 +23,7 @@
 #include "coconet/interp/global_tensor.h"
 #include "coconet/io/npy.h"
 #include "coconet/io/safetensors.h"
+#include "coconet/runtime/cores.h"
 
 namespace coconet::cli {
 namespace {
@@ -35,6 +36,16 @@ std::chrono::milliseconds timeout_of(const RunArguments& arguments) {
   constexpr double kLongest = 1e9;
   return std::chrono::milliseconds(
       static_cast<std::int64_t>(std::max(1.0, 1e3 * std::min(seconds, kLongest))));
+}
+
+int threads_of(const RunArguments& arguments, int ranks) {
+  if (!arguments.threads) return runtime::threads_with_cores(ranks);
+  if (*arguments.threads < 1 || *arguments.threads > runtime::kMostThreads) {
+    throw UserError(ErrorKind::usage, "--threads must be from 1 to " +
+                                          std::to_string(runtime::kMostThreads) + "; found " +
+                                          std::to_string(*arguments.threads));
+  }
+  return static_cast<int>(*arguments.threads);
 }
 
 void make_folder(const std::string& folder) {
@@ -112,6 +123,7 @@ class Run {
     wants_ = read_wants(arguments);
     for (const Want& want : wants_) check_shape(want, shape_of(want.name));
     timeout_ = timeout_of(arguments);
+    threads_ = threads_of(arguments, setting_.mesh.ranks());
     constexpr std::int64_t kMostCalls = std::numeric_limits<int>::max();
     if (arguments.repeat < 1 || arguments.repeat > kMostCalls) {
       throw UserError(ErrorKind::usage, "--repeat must be from 1 to " + std::to_string(kMostCalls) +
@@ -170,8 +182,9 @@ class Run {
     request.inputs = execute::distribute(graph, given_, setting_);
     request.repeat = static_cast<int>(arguments_.repeat);
     request.chunks = arguments_.chunks;
-    request.kind = arguments_.threads ? runtime::RankKind::thread : runtime::RankKind::process;
+    request.kind = arguments_.one_process ? runtime::RankKind::thread : runtime::RankKind::process;
     request.timeout = timeout_;
+    request.threads = threads_;
     return request;
   }
 
@@ -182,6 +195,7 @@ class Run {
     out.mesh = graph_.mesh();
     out.dims = graph_.header().dims;
     out.setting = setting_;
+    out.threads = threads_;
     out.drawn = drawn_;
     out.exact = exactness_ == Exactness::exact;
     out.kernels = static_cast<int>(compiled.plan().launches.size());
@@ -322,6 +336,7 @@ class Run {
   std::vector<std::string> drawn_;  // the inputs without a value given
   std::vector<Want> wants_;
   std::chrono::milliseconds timeout_{};
+  int threads_ = 1;  // of a rank
   Graph graph_, scheduled_;
   plan::Plan plan_;  // of scheduled_, until it is compiled
   Exactness exactness_ = Exactness::exact;

@@ -12,6 +12,7 @@
 #include "coconet/plan/one_shot.h"
 #include "coconet/runtime/buffers.h"
 #include "coconet/runtime/content_hash.h"
+#include "coconet/runtime/cores.h"
 #include "coconet/runtime/memory.h"
 #include "coconet/runtime/module.h"
 #include "coconet/runtime/shared_bytes.h"
@@ -172,6 +173,8 @@ class Job {
     options.data_bytes = runtime::symmetric_bytes(slots_);
     options.plan_hash = compiled_.plan_hash();
     options.communicator.timeout = request_.timeout;
+    options.communicator.threads = threads_of(request_);
+    if (request_.thread_grain > 0) options.communicator.thread_grain = request_.thread_grain;
     options.join_timeout =
         std::min<std::chrono::milliseconds>(request_.timeout, options.join_timeout);
     runtime::run_ranks(options, [&](runtime::Communicator& communicator) {
@@ -376,6 +379,17 @@ class Job {
 };
 
 }  // namespace
+
+int threads_of(const RunRequest& request) {
+  if (request.threads < 0 || request.threads > runtime::kMostThreads) {
+    throw UserError(ErrorKind::usage, "a rank has from 1 to " +
+                                          std::to_string(runtime::kMostThreads) +
+                                          " threads, or 0, as many as have a core; found " +
+                                          std::to_string(request.threads));
+  }
+  return request.threads > 0 ? request.threads
+                             : runtime::threads_with_cores(request.setting.mesh.ranks());
+}
 
 RunResult run(const Compiled& compiled, const RunRequest& request) {
   if (request.repeat < 1) {

@@ -25,6 +25,11 @@ struct RunRequest {
   // As small calls are made: one-shot, if the plan allows it (plan/one_shot.h), inputs exchanged if
   // messages have room; not given: where inputs are so small that this is quicker.
   std::optional<bool> small = {};
+  // Threads of each rank, up to runtime::kMostThreads; 0: as many as have a core. Results do not
+  // depend on it.
+  int threads = 0;
+  // The elements that a thread is worth, at least 1; 0: what is quicker (kernel/call.h).
+  std::int64_t thread_grain = 0;
   bool check_inputs = true;  // compare a hash of the replicated inputs across ranks at call 0
   runtime::RankKind kind = runtime::RankKind::process;
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
@@ -37,6 +42,9 @@ struct RunResult {
   // microseconds[call][rank], the entry to the call and the leaving included.
   std::vector<std::vector<double>> microseconds;
 };
+
+// Of each rank of a run. UserError(usage) for a request that is not legal.
+int threads_of(const RunRequest& request);
 
 // UserError(data) for inputs that are missing, of another size or not the program's,
 // UserError(runtime) for a rank that died or did not come.

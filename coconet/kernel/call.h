@@ -12,6 +12,10 @@ namespace coconet::kernel {
 
 inline constexpr std::uint32_t kAbiVersion = 6;
 
+// The elements that a thread of a rank is worth: a launch of less than two times as many is done by
+// one thread, as calling others takes as long (docs/performance.md).
+inline constexpr std::int64_t kThreadGrain = 4096;
+
 // A rank's progress, in memory that all ranks see. The builtins instead of std::atomic keep
 // generated modules quick to compile.
 class Counter {
@@ -65,6 +69,7 @@ struct Conv2dCall {
   std::int64_t images = 0, in_channels = 0, out_channels = 0;
   std::int64_t height = 0, width = 0, window_height = 0, window_width = 0;
   std::int64_t out_height = 0, out_width = 0;
+  std::int64_t first_row = 0, rows = 0;  // of out_height: those that are made of each image
   std::int64_t stride = 1, padding = 0;
   const void* x = nullptr;
   const void* weight = nullptr;
@@ -122,6 +127,16 @@ struct Call {
   Status (*conv2d)(void* runtime, const Conv2dCall&) = nullptr;
   // Records why the call fails in a launch, for the user; gives kFailed.
   Status (*fail)(void* runtime, int launch, const char* message) = nullptr;
+
+  // Threads of this rank, the one that runs the module among them (cpu/threads.h). matmul, conv2d
+  // and fail may be called by all of them, the rest by that one alone.
+  int threads = 1;
+  std::int64_t grain = kThreadGrain;
+  // Performs work(context, part) for the parts 0 .. parts - 1, each on a thread of its own, part 0
+  // on the calling one, and returns when all have ended: kOk, or the status of the first part that
+  // failed. Requires: 2 <= parts <= threads.
+  Status (*divide)(void* runtime, int parts, Status (*work)(const void* context, int part),
+                   const void* context) = nullptr;
   void* runtime = nullptr;
 };
 

@@ -172,13 +172,17 @@ class Verifier {
   void verify_in_place(const Kernel& kernel, const Store& store) const {
     const Level level = kernel.statements[store.value.index].level;
     const bool element = plan_.buffer(store.buffer).type.shape == kernel.space.shape;
+    const bool has_runs = std::ranges::any_of(kernel.stores, [&](const Store& other) {
+      return kernel.statements[other.value.index].level != Level::call;
+    });
     for (const Statement& s : kernel.statements) {
       if (const auto* fold = std::get_if<FoldBuffer>(&s.action)) {
         expect(fold->buffer != store.buffer, kOwnInput);
       }
       const Load* load = std::get_if<Load>(&s.action);
       if (!load || load->buffer != store.buffer) continue;
-      const bool same = s.level == level && (level != Level::element || element);
+      const bool same = s.level == level && (level != Level::element || element) &&
+                        (level != Level::call || !has_runs);
       const bool own = !s.per_peer && !store.to && !store.held;
       expect(same && own, "a kernel reads what it writes at that very element: " +
                               plan_.buffer(store.buffer).name);

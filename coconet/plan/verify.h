@@ -15,8 +15,9 @@ namespace coconet::plan {
 // 4. What is read is an input, or an earlier launch or chunk writes it; every output is written.
 // 5. A launch waits for the entry or for earlier launches, chunk by chunk only inside its group;
 //    the exit for launches. What is waited for signals.
-// 6. A kernel reads a buffer that it writes only at the very element or run that it writes; the
-//    other launches never.
+// 6. A kernel reads a buffer that it writes only at the very element or run that it writes, and not
+//    what it writes once a call, if it has runs too: threads take some of its runs each, in any
+//    order (kernel/cpu/threads.h). The other launches never.
 // 7. Buffers of one slot have disjoint lifetimes, and a peer's accesses make a buffer symmetric.
 // InternalError that names launch and rule. Pure.
 void verify(const Plan& plan);

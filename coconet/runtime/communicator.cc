@@ -57,9 +57,13 @@ Communicator::Communicator(int rank, std::vector<Segment> segments, Deaths death
       segments_(std::move(segments)),
       deaths_(std::move(deaths)),
       options_(std::move(options)),
-      load_((ranks() - 1) / (options_.cores > 0 ? options_.cores : cores_of_this_thread()) + 1),
+      load_((ranks() * options_.threads - 1) /
+                (options_.cores > 0 ? options_.cores : cores_of_this_thread()) +
+            1),
       check_every_(std::max(kCheckEvery, ranks() * kCheckEveryRank)) {
   check(rank >= 0 && rank < ranks(), "a communicator's rank is one of its segments'");
+  check(options_.threads >= 1 && options_.threads <= kMostThreads && options_.thread_grain >= 1,
+        "a rank has a thread");
   check(deaths_.empty() || deaths_.size() == segments_.size(), "one death descriptor a rank");
   for (const Segment& segment : segments_) progress_.push_back(&segment.header().progress);
   if (!options_.warn) {
@@ -68,6 +72,11 @@ Communicator::Communicator(int rank, std::vector<Segment> segments, Deaths death
     };
   }
   launch_text_ = [](int launch) { return "launch " + std::to_string(launch); };
+}
+
+void Communicator::start_threads(const std::function<void(int thread)>& begin) {
+  check(!workers_ && calls_ == 0, "a rank's threads are started once, before its calls");
+  if (options_.threads > 1) workers_ = std::make_unique<Workers>(options_.threads, load_, begin);
 }
 
 std::uint64_t Communicator::progress_of(int rank) const {
@@ -113,6 +122,11 @@ kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inp
   call.matmul = &Communicator::matmul;
   call.conv2d = &Communicator::conv2d;
   call.fail = &Communicator::fail_call;
+  if (workers_) {
+    call.threads = options_.threads;
+    call.grain = options_.thread_grain;
+    call.divide = &Communicator::divide;
+  }
   call.runtime = this;
   if (timed_) began_ = Clock::now();
   return call;
@@ -206,6 +220,7 @@ kernel::Status Communicator::status_of(const std::function<void()>& body) {
     body();
     return kernel::kOk;
   } catch (...) {
+    const std::lock_guard lock(failing_);
     if (!failure_) failure_ = rank_error_of(std::current_exception());
     return kernel::kFailed;
   }
@@ -234,6 +249,11 @@ kernel::Status Communicator::fail_call(void* self, int launch, const char* messa
   auto& me = *static_cast<Communicator*>(self);
   return me.status_of(
       [&] { throw UserError(ErrorKind::data, me.launch_text_(launch) + ": " + message); });
+}
+
+kernel::Status Communicator::divide(void* self, int parts, Workers::Work work,
+                                    const void* context) {
+  return static_cast<Communicator*>(self)->workers_->divide(parts, work, context);
 }
 
 std::string Communicator::tick_text(int tick, int launch) const {

@@ -9,12 +9,15 @@
 // peer's death, within 1 s and stops with an error that names the rank. Any failure is fatal to the
 // job: the communicators of all ranks are unusable from then on, and every use throws.
 //
-// Thread-safety: a communicator belongs to the one thread that runs its rank.
+// Thread-safety: a communicator belongs to the one thread that runs its rank. Of a Call's functions
+// the rank's other threads may call those that say so.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,16 +27,19 @@
 #include "coconet/runtime/place.h"
 #include "coconet/runtime/segment.h"
 #include "coconet/runtime/stream_choice.h"
+#include "coconet/runtime/workers.h"
 
 namespace coconet::runtime {
 
 struct CommunicatorOptions {
   std::chrono::milliseconds timeout = std::chrono::minutes(30);  // of one wait for a living peer
   std::chrono::milliseconds warn_after = std::chrono::seconds(30);
-  int cores = 0;                                 // that all ranks may run on; 0: this thread's
-  std::function<void(const std::string&)> warn;  // default: a line on stderr
-  std::optional<kernel::Stream> stream;          // of all calls; not given: what is quickest
-  Place* place = nullptr;                        // to be kept up to date, if given
+  int cores = 0;    // that all ranks may run on; 0: this thread's
+  int threads = 1;  // of a rank, the same for all (runtime/workers.h)
+  std::int64_t thread_grain = kernel::kThreadGrain;  // as Call::grain, at least 1
+  std::function<void(const std::string&)> warn;      // default: a line on stderr
+  std::optional<kernel::Stream> stream;              // of all calls; not given: what is quickest
+  Place* place = nullptr;                            // to be kept up to date, if given
   // The rank that the launcher knows to have failed by itself, of several that died; -1: none.
   std::function<int()> failed_rank;
 };
@@ -53,6 +59,11 @@ class Communicator {
 
   // The text of a launch in reports, such as "ar = reduce_scatter(...) at attention.coco:9".
   void describe_launches(std::function<std::string(int launch)> text) { launch_text_ = text; }
+
+  // Starts the rank's threads but the calling one; each first calls `begin` with its number, from 1
+  // on. To be called once, before the first call, in the process that is to have them.
+  // UserError(runtime) if one cannot be started.
+  void start_threads(const std::function<void(int thread)>& begin);
 
   // Waits until all ranks have come to this barrier. `name` stands in reports, the same on all.
   void barrier(const std::string& name);
@@ -79,12 +90,13 @@ class Communicator {
   void publish_failure(const RankError& error);  // as stopped, if stopped_by()
 
  private:
-  // What a Call's functions give while they run `body`, keeping its error.
+  // What a Call's functions give while they run `body`, keeping its error. Thread-safe.
   kernel::Status status_of(const std::function<void()>& body);
   static kernel::Status wait_slow(void* self, int peer, std::uint64_t target, int tick, int launch);
   static kernel::Status matmul(void* self, const kernel::MatmulCall& call);
   static kernel::Status conv2d(void* self, const kernel::Conv2dCall& call);
   static kernel::Status fail_call(void* self, int launch, const char* message);
+  static kernel::Status divide(void* self, int parts, Workers::Work work, const void* context);
 
   SegmentHeader& own() const { return segment(rank_).header(); }
   std::uint64_t progress_of(int rank) const;
@@ -110,7 +122,7 @@ class Communicator {
   std::vector<Segment> segments_;
   Deaths deaths_;
   CommunicatorOptions options_;
-  int load_;  // ranks a core, rounded up
+  int load_;  // threads of the job a core, rounded up
   Clock::duration check_every_;
   std::vector<kernel::Counter*> progress_;
   std::map<std::uint64_t, StreamChoice> streams_;  // by plan; of rank 0
@@ -122,8 +134,10 @@ class Communicator {
   std::uint64_t calls_ = 0;
   std::uint64_t barriers_ = 0;
   bool in_call_ = false;
+  std::mutex failing_;  // held to set failure_ while the rank's threads work
   std::optional<RankError> failure_;
   std::optional<int> stopped_by_;
+  std::unique_ptr<Workers> workers_;  // last: they use the rest
 };
 
 }  // namespace coconet::runtime

@@ -90,6 +90,8 @@ std::int64_t rows_of_strip(const Conv2dCall& call, std::int64_t depth) {
 
 void conv2d(const Conv2dCall& call) {
   check(call.stride >= 1 && call.padding >= 0, "a convolution moves forward over what it has");
+  check(call.first_row >= 0 && call.first_row + call.rows <= call.out_height,
+        "a convolution makes rows that its output has");
   Windows windows(call);
   const std::int64_t strip = rows_of_strip(call, windows.depth());
   const std::int64_t plane = call.out_height * call.out_width;
@@ -100,8 +102,9 @@ void conv2d(const Conv2dCall& call) {
   work.a = call.weight;
   work.out_stride = plane;
   for (std::int64_t image = 0; image < call.images; ++image) {
-    for (std::int64_t row = 0; row < call.out_height; row += strip) {
-      const std::int64_t rows = std::min(strip, call.out_height - row);
+    const std::int64_t end = call.first_row + call.rows;
+    for (std::int64_t row = call.first_row; row < end; row += strip) {
+      const std::int64_t rows = std::min(strip, end - row);
       work.n = work.b_stride = rows * call.out_width;
       work.b = windows.of(image, row, rows);
       const std::int64_t first = image * call.out_channels * plane + row * call.out_width;

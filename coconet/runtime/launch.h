@@ -19,7 +19,7 @@ struct LaunchOptions {
   RankKind kind = RankKind::process;
   std::size_t data_bytes = 0;   // of each rank's segment
   std::uint64_t plan_hash = 0;  // compared when processes join
-  bool pin = true;              // one rank a core, if there are as many cores; see pin_rank
+  bool pin = true;              // a core for each thread, if there are as many; see pin_rank
   std::chrono::milliseconds join_timeout = std::chrono::seconds(60);
   CommunicatorOptions communicator = {};
 };

@@ -69,7 +69,8 @@ class Child {
 
  private:
   void join_and_run(int rank) const {
-    const FileDescriptor core = pin_rank(options_, cores_, rank);
+    const RankCores cores = pin_rank(options_, cores_, rank);
+    cores.bind(0);
     Joined joined = join({.job = name_,
                           .rank = rank,
                           .ranks = options_.ranks,
@@ -83,7 +84,7 @@ class Child {
     settings.place->joined();
     settings.failed_rank = [this] { return job_.failed_rank(); };
     Communicator communicator(rank, std::move(joined.segments), std::move(joined.deaths), settings);
-    run_rank(communicator, function_, job_);
+    run_rank(communicator, cores, function_, job_);
   }
 
   const LaunchOptions& options_;

@@ -13,9 +13,10 @@ std::vector<RankOutcome> launch_threads(const LaunchOptions& options,
   CommunicatorOptions settings = options.communicator;
   if (settings.cores == 0) settings.cores = static_cast<int>(cores.size());
   const auto body = [&](int rank) {
-    const FileDescriptor core = pin_rank(options, cores, rank);
+    const RankCores own = pin_rank(options, cores, rank);
+    own.bind(0);
     Communicator communicator(rank, segments, {}, settings);
-    run_rank(communicator, function, job);
+    run_rank(communicator, own, function, job);
   };
   std::vector<std::thread> threads;
   try {

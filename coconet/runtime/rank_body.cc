@@ -1,17 +1,15 @@
 #include "coconet/runtime/rank_body.h"
 
-#include <sched.h>
-
 #include <string>
 #include <utility>
 
-#include "coconet/runtime/local_socket.h"
-
 namespace coconet::runtime {
 
-void run_rank(Communicator& communicator, const RankFunction& function, const JobRecord& job) {
+void run_rank(Communicator& communicator, const RankCores& cores, const RankFunction& function,
+              const JobRecord& job) {
   sharpen_naps();
   try {
+    communicator.start_threads([&](int thread) { cores.bind(thread); });
     function(communicator);
     communicator.raise_failure();
   } catch (...) {
@@ -45,30 +43,11 @@ RankOutcome outcome_of(const RankRecord& record) {
   return {record.state, record.error.load(), record.order};
 }
 
-std::vector<int> allowed_cores() {
-  cpu_set_t set;
-  std::vector<int> out;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return {0};
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &set)) out.push_back(core);
-  }
-  return out;
-}
-
-FileDescriptor pin_rank(const LaunchOptions& options, const std::vector<int>& cores, int rank) {
-  if (!options.pin || static_cast<std::size_t>(options.ranks) > cores.size()) return {};
-  for (std::size_t i = 0; i < cores.size(); ++i) {
-    const int core = cores[(static_cast<std::size_t>(rank) + i) % cores.size()];
-    FileDescriptor claim = claim_name("coconet-core-" + std::to_string(core));
-    if (!claim.open()) continue;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(core, &set);
-    // A refusal costs speed only.
-    sched_setaffinity(0, sizeof set, &set);
-    return claim;
-  }
-  return {};
+RankCores pin_rank(const LaunchOptions& options, const std::vector<int>& cores, int rank) {
+  const std::size_t threads = static_cast<std::size_t>(options.ranks) *
+                              static_cast<std::size_t>(options.communicator.threads);
+  if (!options.pin || threads > cores.size()) return {};
+  return RankCores(cores, rank, options.communicator.threads);
 }
 
 }  // namespace coconet::runtime

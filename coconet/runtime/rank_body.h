@@ -4,6 +4,7 @@
 #include <atomic>
 #include <vector>
 
+#include "coconet/runtime/cores.h"
 #include "coconet/runtime/launch.h"
 #include "coconet/runtime/place.h"
 #include "coconet/runtime/shared_bytes.h"
@@ -40,8 +41,10 @@ class JobRecord {
   SharedBytes ranks_;
 };
 
-// Runs `function`, publishes how it ended to the peers and in the record; throws nothing.
-void run_rank(Communicator& communicator, const RankFunction& function, const JobRecord& job);
+// Starts the rank's other threads on its cores, runs `function`, publishes how it ended to the
+// peers and in the record; throws nothing.
+void run_rank(Communicator& communicator, const RankCores& cores, const RankFunction& function,
+              const JobRecord& job);
 // Once for each rank.
 void record_end(const JobRecord& job, int rank, RankOutcome::State state, const RankError& error);
 // Whether an end tells the reason of a job's failure rather than another one: those of ranks that
@@ -50,12 +53,9 @@ bool comes_before(RankOutcome::State state, int order, RankOutcome::State other,
 // Requires: the rank has ended.
 RankOutcome outcome_of(const RankRecord& record);
 
-// The cores that this thread may run on.
-std::vector<int> allowed_cores();
-// Binds this thread to a core, if the options say so and there is one for each rank: to the rank's
-// own, or another that no rank of another job is bound to; to none if all are taken, so that two
-// jobs never share one core while another idles. The core is taken while what is returned is open.
-FileDescriptor pin_rank(const LaunchOptions& options, const std::vector<int>& cores, int rank);
+// The cores of a rank's threads: none if the options say so or if the threads of all ranks
+// outnumber `cores`, as then no thread has one of its own.
+RankCores pin_rank(const LaunchOptions& options, const std::vector<int>& cores, int rank);
 
 std::vector<RankOutcome> launch_processes(const LaunchOptions&, const RankFunction&);
 std::vector<RankOutcome> launch_threads(const LaunchOptions&, const RankFunction&);

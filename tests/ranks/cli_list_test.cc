@@ -20,7 +20,7 @@ TEST(CliList, EverySchedule) {
   for (const char* ranks : {"1", "2", "3", "5", "8"}) {
     expect_verified(kClip + "--schedule sharded" + sizes + ranks);
   }
-  expect_verified(kClip + "--schedule reordered --threads" + sizes + "4");
+  expect_verified(kClip + "--schedule reordered --one-process" + sizes + "4");
   const std::string lamb = "run examples/lamb_list.coco --scalar t=2 --schedule ";
   for (const char* ranks : {"1", "3", "8"}) expect_verified(lamb + "sharded" + sizes + ranks);
   expect_verified(lamb + "reordered" + sizes + "4");

@@ -40,11 +40,11 @@ TEST(CliUsage, ValuesOfOptions) {
   const std::string run = "run examples/attention.coco ";
   expect_error(run + "--ranks", 2, {"--ranks needs a value after it"});
   expect_error(run + "--ranks abc", 2, {"--ranks: must be a whole number; found 'abc'"});
-  expect_error(run + "--ranks --threads", 2, {"must be a whole number; found '--threads'"});
+  expect_error(run + "--ranks --one-process", 2, {"must be a whole number; found '--one-process'"});
   expect_error(run + "--ranks 2 --ranks 3", 2, {"--ranks is given 2 times; it takes one value"});
   expect_error(run + "--ranks 9223372036854775808", 2, {"a whole number of 63 bits; found '92"});
   expect_error(kAttention + "--verify=no", 2, {"--verify takes no value; give it, or leave it"});
-  expect_error(kAttention + "--threads=false", 2, {"--threads takes no value"});
+  expect_error(kAttention + "--one-process=false", 2, {"--one-process takes no value"});
   expect_error(kAttention + "--verify --verify", 2, {"--verify is given 2 times; once is enough"});
   expect_error("check examples/attention.coco --plan=off", 2, {"--plan takes no value"});
   expect_error(kAttention + "--repeat x", 2, {"--repeat: must be a whole number; found 'x'"});

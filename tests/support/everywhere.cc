@@ -41,6 +41,8 @@ void expect_compiled(const Planned& sample, const interp::Result& want) {
   request.kind = runtime::RankKind::thread;
   request.chunks.assign(compiled.plan().overlaps.size(), 3);
   request.timeout = std::chrono::seconds(100);
+  request.threads = 3;
+  request.thread_grain = 1;
   for (const bool small : {false, true}) {
     request.small = small;
     const execute::RunResult run = execute::run(compiled, request);

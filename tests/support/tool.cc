@@ -27,9 +27,10 @@ std::vector<std::string> words_of(std::string_view text) {
   std::istringstream in{std::string(text)};
   std::vector<std::string> out{COCONET_TOOL};
   for (std::string word; in >> word;) out.push_back(word);
-  const bool threads = out.size() > 1 && out[1] == "run" && rank_kinds().size() == 1 &&
-                       std::ranges::count(out, "--threads") == 0;
-  if (threads) out.insert(out.begin() + 2, "--threads");  // first: the last word may lack its value
+  const bool one_process = out.size() > 1 && out[1] == "run" && rank_kinds().size() == 1 &&
+                           std::ranges::count(out, "--one-process") == 0;
+  if (one_process)
+    out.insert(out.begin() + 2, "--one-process");  // first: the last word may lack its value
   return out;
 }
 

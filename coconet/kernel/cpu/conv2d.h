@@ -5,6 +5,7 @@
 
 #include "coconet/kernel/call.h"
 #include "coconet/kernel/cpu/matmul.h"
+#include "coconet/kernel/cpu/threads.h"
 
 namespace coconet::kernel {
 
@@ -26,7 +27,7 @@ COCONET_ONCE inline Status conv2d_piece(const Call& call, MatmulType type, const
   work.width = of_x[3].count;
   work.window_height = of_w[2].count;
   work.window_width = of_w[3].count;
-  work.out_height = of_out[2].count;
+  work.out_height = work.rows = of_out[2].count;
   work.out_width = of_out[3].count;
   work.stride = stride;
   work.padding = padding;
@@ -36,7 +37,26 @@ COCONET_ONCE inline Status conv2d_piece(const Call& call, MatmulType type, const
   work.weight = w.data;
   work.out = static_cast<char*>(out.data) + begin * out_image * out.element_size;
   work.type = type;
-  return call.conv2d(call.runtime, work);
+  const std::int64_t window = work.in_channels * work.window_height * work.window_width;
+  const std::int64_t elements =
+      elements_of(static_cast<double>(work.images * out_image) * static_cast<double>(window));
+  if (parts_of(call, elements) == 1) return call.conv2d(call.runtime, work);
+  // Threads take rows of the output, counted through the images.
+  const auto part = [&](std::int64_t first, std::int64_t held) {
+    Conv2dCall one = work;
+    one.images = 1;
+    for (std::int64_t row = first, end = first + held; row < end; row += one.rows) {
+      const std::int64_t image = row / work.out_height;
+      one.first_row = row % work.out_height;
+      one.rows = smaller(work.out_height - one.first_row, end - row);
+      one.x = static_cast<const char*>(work.x) + image * x_image * x.element_size;
+      one.out = static_cast<char*>(work.out) + image * out_image * out.element_size;
+      const Status status = call.conv2d(call.runtime, one);
+      if (status != kOk) return status;
+    }
+    return kOk;
+  };
+  return in_cuts(call, work.images * work.out_height, 1, elements, part);
 }
 
 }  // namespace coconet::kernel

@@ -10,6 +10,7 @@
 #include "coconet/kernel/cpu/ranks.h"
 #include "coconet/kernel/cpu/reduce.h"
 #include "coconet/kernel/cpu/space.h"
+#include "coconet/kernel/cpu/threads.h"
 #include "coconet/kernel/cpu/tile.h"
 #include "coconet/kernel/dropout.h"
 #include "coconet/kernel/operators.h"

@@ -6,6 +6,7 @@
 #include "coconet/kernel/cast.h"
 #include "coconet/kernel/compute.h"
 #include "coconet/kernel/cpu/space.h"
+#include "coconet/kernel/cpu/threads.h"
 #include "coconet/kernel/lanes.h"
 
 namespace coconet::kernel {
@@ -22,8 +23,8 @@ inline void mark_reduced(const Space& space, int dim, bool* reduced) {
 // by `divisor`. `out` keeps the order of the other groups. Requires: a group of `space` is reduced
 // whole or kept whole.
 template <class F, class T>
-COCONET_ONCE void reduce_groups(const Space& space, const bool* reduced, const T* in, T* out,
-                                bool mean, std::int64_t divisor) {
+COCONET_ONCE Status reduce_groups(const Call& call, const Space& space, const bool* reduced,
+                                  const T* in, T* out, bool mean, std::int64_t divisor) {
   std::int64_t stride[kMaxDims] = {};
   std::int64_t kept = 1, along = 1;
   for (int g = space.groups - 1, s = 0; g >= 0; --g, ++s) {
@@ -31,7 +32,7 @@ COCONET_ONCE void reduce_groups(const Space& space, const bool* reduced, const T
     for (int inner = g + 1; inner < space.groups; ++inner) stride[g] *= space.group[inner].count;
     (reduced[g] ? along : kept) *= space.group[g].count;
   }
-  if (space.empty_here) return;
+  if (space.empty_here) return kOk;
   // The offset of the index-th combination of the groups with this flag.
   const auto offset_of = [&](std::int64_t index, bool flag) {
     std::int64_t offset = 0;
@@ -42,14 +43,18 @@ COCONET_ONCE void reduce_groups(const Space& space, const bool* reduced, const T
     }
     return offset;
   };
-  for (std::int64_t k = 0; k < kept; ++k) {
-    const T* from = in + (along > 0 ? offset_of(k, false) : 0);
-    auto total = reduce_row<F>(along, [&](std::int64_t i) {
-      return along > 0 ? widen(from[offset_of(i, true)]) : Compute<T>{};
-    });
-    if (mean) total = total / static_cast<Compute<T>>(divisor);
-    out[k] = round_to<T>(total);
-  }
+  const auto reduce = [&](std::int64_t begin, std::int64_t count) {
+    for (std::int64_t k = begin; k < begin + count; ++k) {
+      const T* from = in + (along > 0 ? offset_of(k, false) : 0);
+      auto total = reduce_row<F>(along, [&](std::int64_t i) {
+        return along > 0 ? widen(from[offset_of(i, true)]) : Compute<T>{};
+      });
+      if (mean) total = total / static_cast<Compute<T>>(divisor);
+      out[k] = round_to<T>(total);
+    }
+    return kOk;
+  };
+  return in_cuts(call, kept, 1, kept * along, reduce);
 }
 
 // out[0] = the fold of all `count` elements held, in blocks of their index. mean: as above.

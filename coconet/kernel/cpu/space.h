@@ -35,6 +35,9 @@ struct Space {
   int nested_groups = 0;
   Group nested[kMaxNested];
   bool empty_here = false;  // a rooted tensor away from its root
+  // What a kernel visits of it, by index in the piece: elements [from, to), a thread's part; to <
+  // 0: to the end.
+  std::int64_t from = 0, to = -1;
 
   std::int64_t count() const {
     std::int64_t product = empty_here ? 0 : 1;
@@ -194,12 +197,16 @@ struct Run {
   std::int64_t coordinates[kMaxDims] = {};  // of the first element
 };
 
-// The runs of a space in the order of the global flat index. width <= 0: runs end only where the
-// piece does. Otherwise a run does not cross a multiple of `width`, and is as long as that allows.
+// The runs of what is visited of a space, in the order of the global flat index. width <= 0: runs
+// end only where the piece does. Otherwise a run does not cross a multiple of `width`, and is as
+// long as that allows.
 class Runs {
  public:
   Runs(const Space& space, std::int64_t width)
-      : space_(space), width_(width), count_(space.count()) {}
+      : space_(space),
+        width_(width),
+        end_index_(space.to < 0 ? space.count() : space.to),
+        index_(space.from) {}
 
   // Sets the next run; false if there is none. Requires: `run` is as the last call left it.
   COCONET_ONCE bool next(Run& run) {
@@ -221,8 +228,8 @@ class Runs {
 
  private:
   COCONET_ONCE bool begin_stretch(Run& run) {
-    if (index_ >= count_) return false;
-    const std::int64_t length = stretch_of(space_, space_.group, space_.groups, index_, count_);
+    if (index_ >= end_index_) return false;
+    const std::int64_t length = stretch_of(space_, space_.group, space_.groups, index_, end_index_);
     global_ = global_of(space_, index_);
     end_ = global_ + length;
     index_ += length;
@@ -238,8 +245,8 @@ class Runs {
   }
 
   const Space& space_;
-  const std::int64_t width_, count_;
-  std::int64_t index_ = 0;             // in the piece, of what comes after the stretch
+  const std::int64_t width_, end_index_;
+  std::int64_t index_;                 // in the piece, of what comes after the stretch
   std::int64_t global_ = 0, end_ = 0;  // what is left of the stretch
 };
 

@@ -196,16 +196,16 @@ class ModulePrinter {
       const TensorType& type = plan_.buffer(move.in[i]).type;
       if (!held) out += "  const Space " + in + " = " + pieces_.of(type) + ";\n";
       if (held) {
-        out += "  move_held(out, " + from + ", " + to + ");\n";
+        out += "  COCONET_TRY(move_held(call, out, " + from + ", " + to + "));\n";
       } else if (!move.dim) {
-        out += "  move_transposed(" + axes_text(move.order) + ", " + in + ", " + from + ", out, " +
-               to + ");\n";
+        out += "  COCONET_TRY(move_transposed(call, " + axes_text(move.order) + ", " + in + ", " +
+               from + ", out, " + to + "));\n";
       } else {
         const bool part = move.in.size() == 1;
         const std::string size = "." + std::string("sizes[") + std::to_string(*move.dim) + "]";
-        out += "  move_along(" + std::to_string(*move.dim) + ", " + (part ? "out" : in) + size +
-               ", " + in + ", " + dim_text(plan_, move.start) + ", " + from + ", out, " + at +
-               ", " + to + ");\n";
+        out += "  COCONET_TRY(move_along(call, " + std::to_string(*move.dim) + ", " +
+               (part ? "out" : in) + size + ", " + in + ", " + dim_text(plan_, move.start) + ", " +
+               from + ", out, " + at + ", " + to + "));\n";
         at += " + " + in + size;
       }
     }
@@ -232,10 +232,10 @@ class ModulePrinter {
              ",\n      " + own_pointer(reduce.out) + ", " + (mean ? "true" : "false") + ", " +
              product_text(plan_, type.shape) + ");\n  return kOk;\n}\n\n";
     }
-    return out + "  reduce_groups<" + fold_type(fold) + ", " + storage_type(type.dtype.kind) +
-           ">(in, reduced, " + own_pointer(reduce.in) + ",\n      " + own_pointer(reduce.out) +
-           ", " + (mean ? "true" : "false") + ", " + product_text(plan_, along) +
-           ");\n  return kOk;\n}\n\n";
+    return out + "  return reduce_groups<" + fold_type(fold) + ", " +
+           storage_type(type.dtype.kind) + ">(call, in, reduced, " + own_pointer(reduce.in) +
+           ",\n      " + own_pointer(reduce.out) + ", " + (mean ? "true" : "false") + ", " +
+           product_text(plan_, along) + ");\n}\n\n";
   }
 
   const Plan& plan_;

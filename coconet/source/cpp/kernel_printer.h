@@ -9,6 +9,9 @@
 
 namespace coconet::source::cpp {
 
+// The kernel does something for each element or run.
+bool visits(const plan::Kernel& kernel);
+
 // A kernel's element-level values are computed in one or more loops over a tile. Loop s + 1 begins
 // where a reduction over the run of values of loop s is needed. A value that a later loop or a
 // reduction needs goes through a Scratch.
@@ -84,7 +87,6 @@ class KernelPrinter {
   // A dropout whose random words are made for a whole tile at once, before the loops.
   bool makes_words(Id id) const;
   std::string across_text(Id id, const std::string& more);
-  bool whole_rows() const;
   std::string tile_size_text() const;
   std::string for_each_text() const;
 

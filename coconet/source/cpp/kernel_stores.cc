@@ -70,8 +70,10 @@ void KernelPrinter::print_call_stores() {
     if (at(id).level != Level::call) continue;
     const std::string name = names_of(store.buffer), type = storage(store.buffer);
     const std::string value = stored(store.buffer, expression(id));
-    // A scalar has no element away from its root.
-    const std::string when = kernel_.space.shape.empty() ? "if (!space.empty_here) " : "";
+    // A scalar has no element away from its root; of several threads one stores.
+    const std::string when = kernel_.space.shape.empty() ? "if (!space.empty_here) "
+                             : visits(kernel_)           ? "if (space.from == 0) "
+                                                         : "";
     if (reaches(store)) {
       line("  ", "const " + type + " to_" + name + " = " + value + ";");
       line("  ", when + "store_all(call, " + receivers_text(store) + ", buffer::" + name +

@@ -22,7 +22,31 @@ namespace {
 // Tiles of 8 KiB at most, which threads' stacks have room for.
 constexpr std::size_t kMostOnStack = 64;
 
+// A row is one tile: something is folded over it, or stored once for it.
+bool whole_rows(const plan::Kernel& kernel) {
+  if (kernel.width != RunWidth::row) return false;
+  const auto once = [&](const Store& store) {
+    return kernel.statements[store.value.index].level == Level::run;
+  };
+  return std::ranges::any_of(kernel.stores, once) ||
+         std::ranges::any_of(kernel.statements, [](const Statement& statement) {
+           return std::holds_alternative<ReduceRun>(statement.action);
+         });
+}
+
 }  // namespace
+
+bool visits(const plan::Kernel& kernel) {
+  return std::ranges::any_of(kernel.stores, [&](const Store& store) {
+    return kernel.statements[store.value.index].level != Level::call;
+  });
+}
+
+std::string run_cut_text(const plan::Kernel& kernel) {
+  if (!visits(kernel)) return "";
+  if (kernel.width == RunWidth::block) return "RunCut::at_blocks";
+  return whole_rows(kernel) ? "RunCut::at_rows" : "RunCut::anywhere";
+}
 
 KernelPrinter::KernelPrinter(const plan::Plan& plan, int launch, const plan::Kernel& kernel,
                              Pieces& pieces, const BufferNames& buffers)
@@ -39,10 +63,7 @@ std::string KernelPrinter::text() {
          "(const Ranks& ranks, [[maybe_unused]] const Space& space) {\n";
   print_preamble();
   print_call_values();
-  const bool tiles =
-      std::any_of(kernel_.stores.begin(), kernel_.stores.end(),
-                  [&](const Store& store) { return at(store.value.index).level != Level::call; });
-  if (tiles) {
+  if (visits(kernel_)) {
     print_scratches();
     print_tile();
   }
@@ -157,26 +178,17 @@ void KernelPrinter::print_scratches() {
   }
 }
 
-// A row is one tile: something is folded over it, or stored once for it.
-bool KernelPrinter::whole_rows() const {
-  if (kernel_.width != RunWidth::row) return false;
-  const auto once = [&](const Store& store) { return at(store.value.index).level == Level::run; };
-  return std::ranges::any_of(kernel_.stores, once) ||
-         std::ranges::any_of(kernel_.statements, [](const Statement& statement) {
-           return std::holds_alternative<ReduceRun>(statement.action);
-         });
-}
-
 // The most elements of a tile.
 std::string KernelPrinter::tile_size_text() const {
   if (kernel_.width == RunWidth::block) return "kBlockElements";
-  return whole_rows() ? "space.sizes[space.dims - 1]" : "kTile";
+  return whole_rows(kernel_) ? "space.sizes[space.dims - 1]" : "kTile";
 }
 
 std::string KernelPrinter::for_each_text() const {
   switch (kernel_.width) {
     case RunWidth::piece: return "for_each_tile(space, 0, ";
-    case RunWidth::row: return whole_rows() ? "for_each_row(space, " : "for_each_row_tile(space, ";
+    case RunWidth::row:
+      return whole_rows(kernel_) ? "for_each_row(space, " : "for_each_row_tile(space, ";
     case RunWidth::block: return "for_each_tile(space, kBlockElements, ";
   }
   throw InternalError("a RunWidth outside its enumerators");

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "coconet/plan/one_shot.h"
+#include "coconet/source/cpp/kernel_text.h"
 
 namespace coconet::source::cpp {
 
@@ -85,12 +86,22 @@ class RunPrinter {
     line("  ", "[[maybe_unused]] const std::int64_t " + done + " = ++tick;");
     for (const Wait& wait : launch.waits) print_wait(wait, "  ", done, l, "0");
     const Kernel* kernel = std::get_if<Kernel>(&launch.work);
-    const std::string space = kernel ? ", " + pieces_.of(kernel->space) : "";
-    line("  ", "COCONET_TRY(launch_" + std::to_string(l) + "(ranks" + space + "));");
+    line("  ", "COCONET_TRY(" +
+                   (kernel ? kernel_call(l, *kernel, pieces_.of(kernel->space))
+                           : "launch_" + std::to_string(l) + "(ranks)") +
+                   ");");
     if (launch.signals) line("  ", "signal(call, " + done + ");");
   }
 
-  // All of every launch, without a wait but for peers that have read this rank's inputs.
+  // The launch of a kernel on a space, by the threads of the rank unless it is done once.
+  static std::string kernel_call(int l, const Kernel& kernel, const std::string& space) {
+    const std::string launch = "launch_" + std::to_string(l), cut = run_cut_text(kernel);
+    if (cut.empty()) return launch + "(ranks, " + space + ")";
+    return "divided(ranks, " + space + ", " + cut + ", " + launch + ")";
+  }
+
+  // By one thread: all of every launch, without a wait but for peers that have read this rank's
+  // inputs.
   void print_one_shot() {
     if (!plan::allows_one_shot(plan_) || plan_.exit_waits.empty()) return;
     line("  ", "if (call.one_shot) {");
@@ -173,15 +184,19 @@ class RunPrinter {
     line("    ", "if (const std::int64_t chunk = beat - " + std::to_string(launch.lag) +
                      "; chunk >= 0 && chunk < " + chunks + ".count) {");
     for (const Wait& wait : launch.waits) print_wait(wait, "      ", done, l, "chunk");
-    const std::string call = "launch_" + std::to_string(l) + "(ranks, ";
     const Kernel* kernel = std::get_if<Kernel>(&launch.work);
+    // Of a kernel `rows` is a space.
+    const auto call = [&](const std::string& rows) {
+      return kernel ? kernel_call(l, *kernel, rows)
+                    : "launch_" + std::to_string(l) + "(ranks, " + rows + ")";
+    };
     if (works_on_own_slice(launch, group)) {
       line("      ",
            "const Cut rows = " + chunks + ".of_slice(ranks.coordinates[" + axis + "], chunk);");
       const std::string range = range_text(group, "rows.begin", "rows.count");
       const std::string rows =
           kernel ? "rows_of(" + pieces_.of(kernel->space) + ", 0, " + range + ")" : range;
-      line("      ", "COCONET_TRY(" + call + rows + "));");
+      line("      ", "COCONET_TRY(" + call(rows) + ");");
     } else {
       line("      ", "COCONET_TRY(" + chunks +
                          ".of_all(chunk, [&](std::int64_t begin, std::int64_t count) {");
@@ -190,7 +205,7 @@ class RunPrinter {
       const std::string rows = kernel ? "rows_of(merged(" + pieces_.of(kernel->space) + ", " +
                                             std::to_string(last) + "), 0, " + range + ")"
                                       : range;
-      line("      ", "  return " + call + rows + ");");
+      line("      ", "  return " + call(rows) + ";");
       line("      ", "}));");
     }
     if (launch.signals) line("      ", "signal(call, " + done + ");");

@@ -74,6 +74,28 @@ TEST(VerifyPlan, InPlaceAtAnotherElement) {
   EXPECT_THAT(fault(plan), testing::HasSubstr("reads what it writes at that very element: p"));
 }
 
+// Where there are no runs one thread does it all.
+TEST(VerifyPlan, WhatIsWrittenOnceACallAndReadByThreadsThatTakeRuns) {
+  for (const bool runs : {true, false}) {
+    Plan plan = attention("");
+    const BufferId b = plan.parameter("b");
+    Kernel& kernel = kernel_of(plan, 1);
+    Statement read = kernel.statements[1];
+    read.action = Load{b};
+    read.inputs.clear();
+    read.level = Level::call;
+    kernel.statements.push_back(read);
+    const ValueId value{static_cast<int>(kernel.statements.size()) - 1};
+    if (!runs) kernel.stores[0].value = value;
+    kernel.stores.push_back({value, b});
+    if (runs) {
+      EXPECT_THAT(fault(plan), testing::HasSubstr("reads what it writes at that very element: b"));
+    } else {
+      EXPECT_EQ(fault(plan), "");
+    }
+  }
+}
+
 TEST(VerifyPlan, SharedMemoryAtOneTime) {
   Plan plan = norm_step();
   plan.buffers[plan.parameter("m").index].slot = plan.buffers[plan.parameter("p").index].slot;

@@ -1,28 +1,63 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "coconet/runtime/rank_body.h"
 
 namespace coconet::runtime {
 namespace {
 
 // Cores that no machine has, so that no other job takes them and no thread is bound.
-TEST(PinRank, NoTwoRanksTakeOneCore) {
-  const int core = 1000000 + 2 * getpid();
-  const std::vector<int> cores = {core, core + 1};
-  const LaunchOptions job{.ranks = 1};
-  FileDescriptor first = pin_rank(job, cores, 0);
-  const FileDescriptor second = pin_rank(job, cores, 0);  // of another job: the other core
-  EXPECT_TRUE(first.open() && second.open());
-  EXPECT_FALSE(pin_rank(job, cores, 0).open());
-  first.close();
-  EXPECT_TRUE(pin_rank(job, cores, 1).open());
+std::vector<int> no_cores(int count) {
+  std::vector<int> out;
+  for (int i = 0; i < count; ++i) out.push_back(1000000 + 8 * getpid() + i);
+  return out;
 }
 
-TEST(PinRank, NotIfRanksOutnumberCores) {
-  const int core = 1000000 + 2 * getpid();
-  EXPECT_FALSE(pin_rank({.ranks = 3}, {core, core + 1}, 0).open());
-  EXPECT_FALSE(pin_rank({.ranks = 1, .pin = false}, {core, core + 1}, 0).open());
+LaunchOptions job(int ranks, int threads = 1) {
+  LaunchOptions out{.ranks = ranks};
+  out.communicator.threads = threads;
+  return out;
+}
+
+TEST(PinRank, NoTwoRanksTakeOneCore) {
+  const std::vector<int> cores = no_cores(2);
+  std::optional<RankCores> first = pin_rank(job(1), cores, 0);
+  const RankCores second = pin_rank(job(1), cores, 0);  // of another job: the other core
+  EXPECT_EQ(first->taken(), 1);
+  EXPECT_EQ(second.taken(), 1);
+  EXPECT_EQ(pin_rank(job(1), cores, 0).taken(), 0);
+  first.reset();
+  EXPECT_EQ(pin_rank(job(1), cores, 1).taken(), 1);
+}
+
+TEST(PinRank, NotIfThreadsOutnumberCores) {
+  const std::vector<int> cores = no_cores(4);
+  EXPECT_EQ(pin_rank(job(5), cores, 0).taken(), 0);
+  EXPECT_EQ(pin_rank(job(2, 3), cores, 0).taken(), 0);
+  LaunchOptions not_wanted = job(1);
+  not_wanted.pin = false;
+  EXPECT_EQ(pin_rank(not_wanted, cores, 0).taken(), 0);
+}
+
+// Each thread of each rank has a core; of another job only what is left.
+TEST(PinRank, ThreadsOfARankTakeACoreEach) {
+  const std::vector<int> cores = no_cores(7);
+  const RankCores first = pin_rank(job(2, 3), cores, 0), second = pin_rank(job(2, 3), cores, 1);
+  EXPECT_EQ(first.taken(), 3);
+  EXPECT_EQ(second.taken(), 3);
+  const RankCores other = pin_rank(job(1, 3), cores, 0);
+  EXPECT_EQ(other.taken(), 1);
+  EXPECT_EQ(pin_rank(job(1), cores, 0).taken(), 0);
+}
+
+TEST(ThreadsWithCores, ShareThemAndAreOneAtLeast) {
+  const int cores = threads_with_cores(1);
+  EXPECT_GE(cores, 1);
+  EXPECT_LE(cores, static_cast<int>(allowed_cores().size()));
+  EXPECT_EQ(threads_with_cores(cores), 1);
+  EXPECT_EQ(threads_with_cores(1000000), 1);
 }
 
 }  // namespace
