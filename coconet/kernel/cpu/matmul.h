@@ -14,6 +14,7 @@ struct MatmulOperand {
   const Space& space;
   void* data;
   int element_size;
+  std::int64_t ring = 0;  // what is added to the indexes of a turn (chunks.h)
 };
 
 // Where a batch of `out` (its index among the batches that `out` holds) stands among those of
@@ -76,11 +77,12 @@ COCONET_ONCE inline Status matmul_piece(const Call& call, MatmulType type, Matmu
         b_batches > 0 ? batch_in(b.space, out.space, batch_groups, batch) : 0;
     const std::int64_t a_first = ta ? a_from * rows + first : first * a_k.count + a_from;
     const std::int64_t b_first = tb ? b_from : b_from * work.n;
-    const std::int64_t a_at = a_batch * rows * a_k.count + a_first;
+    const std::int64_t a_at = a_batch * rows * a_k.count + a_first + a.ring;
     const std::int64_t b_at = b_batch * b_k.count * work.n + b_first;
     work.a = static_cast<const char*>(a.data) + a_at * a.element_size;
     work.b = static_cast<const char*>(b.data) + b_at * b.element_size;
-    work.out = static_cast<char*>(out.data) + (batch * rows + first) * work.n * out.element_size;
+    const std::int64_t out_at = (batch * rows + first) * work.n + out.ring;
+    work.out = static_cast<char*>(out.data) + out_at * out.element_size;
     const Status status = call.matmul(call.runtime, work);
     if (status != kOk) return status;
   }

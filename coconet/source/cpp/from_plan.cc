@@ -129,15 +129,19 @@ class ModulePrinter {
   // that describe them. A chunk of an overlapped group is `count` rows from `begin` on.
   std::string product_heading(int l, const std::vector<std::pair<const char*, BufferId>>& tensors,
                               std::string* arguments) {
-    std::string out = "COCONET_ONCE Status launch_" + std::to_string(l) +
-                      "(const Ranks& ranks, [[maybe_unused]] std::int64_t begin = 0,\n"
-                      "                [[maybe_unused]] std::int64_t count = -1) {\n"
-                      "  const Call& call = ranks.call;\n";
+    const std::string parameters =
+        touches_ring(plan_, l)
+            ? "std::int64_t begin, std::int64_t count,\n                const ChunkTurn& turn"
+            : "[[maybe_unused]] std::int64_t begin = 0,\n"
+              "                [[maybe_unused]] std::int64_t count = -1";
+    std::string out = "COCONET_ONCE Status launch_" + std::to_string(l) + "(const Ranks& ranks, " +
+                      parameters + ") {\n  const Call& call = ranks.call;\n";
     for (const auto& [name, id] : tensors) {
       const TensorType& type = plan_.buffer(id).type;
       out += "  const Space " + std::string(name) + " = " + pieces_.of(type) + ";\n";
       *arguments += ", {" + std::string(name) + ", " + own_pointer(id) + ", " +
-                    std::to_string(size_of(type.dtype.kind)) + "}";
+                    std::to_string(size_of(type.dtype.kind)) +
+                    (plan_.buffer(id).ring > 0 ? ", " + ring_text(plan_, id, name) : "") + "}";
     }
     return out;
   }

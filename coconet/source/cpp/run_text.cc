@@ -72,9 +72,12 @@ class RunPrinter {
   static std::string chunks_name(int group) { return "chunks_" + std::to_string(group); }
 
   void print_wait(const Wait& wait, const std::string& indent, const std::string& tick, int launch,
-                  const std::string& chunk) {
-    line(indent, "COCONET_TRY(wait_for(call, " + peers_name(plan_.graph.mesh(), wait.axes) + ", " +
-                     tick_of(wait.on, wait.same_chunk, chunk) + ", " + tick + ", " +
+                  std::string chunk) {
+    const std::string behind = std::to_string(wait.behind);
+    const std::string when = wait.behind > 0 ? "if (chunk >= " + behind + ") " : "";
+    if (wait.behind > 0) chunk += " - " + behind;
+    line(indent, when + "COCONET_TRY(wait_for(call, " + peers_name(plan_.graph.mesh(), wait.axes) +
+                     ", " + tick_of(wait.on, wait.same_chunk, chunk) + ", " + tick + ", " +
                      std::to_string(launch) + "));");
   }
 
@@ -174,6 +177,9 @@ class RunPrinter {
                      "; chunk >= 0 && chunk < " + chunks + ".count) {");
     for (const Wait& wait : launch.waits) print_wait(wait, "      ", done, l, "chunk");
     const std::string call = "launch_" + std::to_string(l) + "(ranks, ";
+    const auto turn = [&](const std::string& owner) {
+      return touches_ring(plan_, l) ? ", {" + chunks + ", " + owner + ", chunk}" : "";
+    };
     const Kernel* kernel = std::get_if<Kernel>(&launch.work);
     if (works_on_own_slice(launch, group)) {
       line("      ",
@@ -181,7 +187,8 @@ class RunPrinter {
       const std::string range = range_text(group, "rows.begin", "rows.count");
       const std::string rows =
           kernel ? "rows_of(" + pieces_.of(kernel->space) + ", 0, " + range + ")" : range;
-      line("      ", "COCONET_TRY(" + call + rows + "));");
+      line("      ",
+           "COCONET_TRY(" + call + rows + turn("ranks.coordinates[" + axis + "]") + "));");
     } else {
       line("      ", "COCONET_TRY(" + chunks +
                          ".of_all(chunk, [&](std::int64_t begin, std::int64_t count) {");
@@ -190,7 +197,7 @@ class RunPrinter {
       const std::string rows = kernel ? "rows_of(merged(" + pieces_.of(kernel->space) + ", " +
                                             std::to_string(last) + "), 0, " + range + ")"
                                       : range;
-      line("      ", "  return " + call + rows + ");");
+      line("      ", "  return " + call + rows + turn(chunks + ".owner_of(begin)") + ");");
       line("      ", "}));");
     }
     if (launch.signals) line("      ", "signal(call, " + done + ");");

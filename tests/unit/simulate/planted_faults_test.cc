@@ -263,6 +263,30 @@ std::vector<Fault> faults_of_order() {
   };
 }
 
+// In chunks of two rows of the five that either rank has: a ring of two of these three.
+std::vector<Fault> faults_of_rings() {
+  const auto ring = [](const char* name, const std::function<void(Plan&)>& plant,
+                       const char* words) {
+    return Fault{name, kAttention, kAttentionOverlapped, tail(), {2}, plant, words};
+  };
+  const auto behind = [](Plan& plan) -> plan::Wait& { return plan.launches[0].waits.at(0); };
+  return {
+      ring(
+          "ARingIsWrittenOverBeforePeersHaveReadIt",
+          [](Plan& plan) { plan.launches[0].waits.clear(); },
+          "no wait orders rank 0 in launch 1 (ar), chunk 0 and rank 1 in launch 0 (layer), chunk "
+          "2, which touch element"),
+      ring(
+          "AWaitIsForAChunkTooFarBefore", [=](Plan& plan) { ++behind(plan).behind; },
+          "no wait orders rank 0 in launch 1 (ar), chunk 0 and rank 1 in launch 0 (layer), chunk "
+          "2, which touch element"),
+      ring(
+          "ARingIsTooShort",
+          [](Plan& plan) { plan.buffers[buffer_named(plan, "layer").index].ring = 1; },
+          "no wait orders rank"),
+  };
+}
+
 Fault of_gather(
     const char* name, const char* words, const std::function<void(Plan&)>& plant,
     const std::function<void(Calls&)>& plant_in_calls = [](Calls&) {}) {
@@ -312,7 +336,7 @@ std::vector<Fault> faults_between_calls() {
 std::vector<Fault> faults() {
   std::vector<Fault> out;
   for (const auto& some : {faults_of_folds(), faults_of_reads_and_writes(), faults_of_order(),
-                           faults_between_calls()}) {
+                           faults_of_rings(), faults_between_calls()}) {
     out.insert(out.end(), some.begin(), some.end());
   }
   return out;
