@@ -2,6 +2,7 @@
 // of ranks and chunks, and call after call.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <thread>
@@ -21,6 +22,8 @@ struct Form {
   std::vector<std::vector<int>> meshes;
   int rings;  // buffers
 };
+
+void PrintTo(const Form& form, std::ostream* out) { *out << form.name; }
 
 const std::vector<std::vector<int>> kLine = {{1}, {2}, {3}, {4}};
 
@@ -120,9 +123,9 @@ std::vector<Form> forms() {
        "gather) "
        "rs2, ag2 = split(sum, (0)) hidden = fuse(act) "
        "overlap(layer, first, inner, hidden, back, rs2, ag2)",
-       of_products(), kLine, 4},
+       of_products(), kLine, 5},
       {"MatmulReduceScatter", kScattered, "post = fuse(part, y) overlap(layer, post, out)",
-       of_products(), kLine, 2},
+       of_products(), kLine, 3},
       {"AllGatherMatmul", kGathered, "send = fuse(y, whole) overlap(send, inner, out)",
        of_products(), kLine, 2},
       {"BlocksOfAFlatSlice",
@@ -131,7 +134,7 @@ std::vector<Form> forms() {
        "overlap(a, ar)",
        {{{"M", 13}, {"N", 1000}}, {{"M", 3}, {"N", 7}}, {{"M", 9}, {"N", 1024}}},
        kLine,
-       1},
+       2},
       {"Images",
        kImages,
        "overlap(a, b, c, d, out)",
@@ -148,11 +151,11 @@ std::vector<Form> forms() {
   };
 }
 
-execute::RunRequest request_of(const Planned& sample, std::int64_t chunks) {
+execute::RunRequest request_of(const Planned& sample, std::vector<std::int64_t> chunks) {
   execute::RunRequest request;
   request.setting = sample.setting;
   request.inputs = sample.inputs;
-  request.chunks = {chunks};
+  request.chunks = std::move(chunks);
   request.kind = runtime::RankKind::thread;
   request.timeout = std::chrono::seconds(100);
   return request;
@@ -179,9 +182,9 @@ TEST_P(Rings, GiveTheBitsOfTheUnscheduledProgram) {
   for (const Sizes& sizes : form.sizes) {
     for (const std::vector<int>& mesh : form.meshes) {
       const Planned sample = make(form.steps, sizes, mesh);
-      const execute::RunResult first = execute::run(plain, request_of(make("", sizes, mesh), 0));
+      const execute::RunResult first = execute::run(plain, request_of(make("", sizes, mesh), {}));
       for (const std::int64_t chunks : {1, 2, 3, 4, 7, 100}) {
-        const execute::RunResult got = execute::run(scheduled, request_of(sample, chunks));
+        const execute::RunResult got = execute::run(scheduled, request_of(sample, {chunks}));
         EXPECT_TRUE(same_results(sample.graph, {got.outputs, got.storage, {}},
                                  {first.outputs, first.storage, {}}))
             << chunks << " chunks, " << sample.setting.mesh.ranks() << " ranks";
@@ -218,7 +221,7 @@ program p(x: f32[M,K] sliced(1), w: f32[K,N] sliced(0)) {
       planned(program, "rs, ag = split(out, (0)) ar = fuse(rs, ag) overlap(layer, ar)", sizes, {3});
   const execute::Compiled compiled(sample.graph, {}, runtime::Toolchain());
   ASSERT_EQ(rings_in(compiled.plan()), 1);
-  execute::RunRequest request = request_of(sample, 8);
+  execute::RunRequest request = request_of(sample, {8});
   const execute::RunResult first = execute::run(compiled, request);
   request.kind = GetParam();
   execute::run_on_ranks(compiled, request, [&](execute::RankCalls& rank) {

@@ -80,7 +80,7 @@ program p(x: f32[M,K] sliced(1), w: f32[K,K] sliced(0)) {
             (std::map<std::string, int>{{"layer", 2}}));
   // Of every value kept, all are results.
   const Planned sample = planned(program, steps, {{"M", 4}, {"K", 2}}, {2});
-  EXPECT_TRUE(rings(from_schedule(sample.graph, {.keep_values = true})).empty());
+  EXPECT_TRUE(rings(from_schedule(sample.graph, {.schedule = "", .keep_values = true})).empty());
 }
 
 TEST(Rings, TakeMemoryForTheirChunksAlone) {

@@ -274,11 +274,11 @@ std::vector<Fault> faults_of_rings() {
       ring(
           "ARingIsWrittenOverBeforePeersHaveReadIt",
           [](Plan& plan) { plan.launches[0].waits.clear(); },
-          "no wait orders rank 0 in launch 1 (ar), chunk 0 and rank 1 in launch 0 (layer), chunk "
+          "no wait orders rank 1 in launch 1 (ar), chunk 0 and rank 0 in launch 0 (layer), chunk "
           "2, which touch element"),
       ring(
           "AWaitIsForAChunkTooFarBefore", [=](Plan& plan) { ++behind(plan).behind; },
-          "no wait orders rank 0 in launch 1 (ar), chunk 0 and rank 1 in launch 0 (layer), chunk "
+          "no wait orders rank 1 in launch 1 (ar), chunk 0 and rank 0 in launch 0 (layer), chunk "
           "2, which touch element"),
       ring(
           "ARingIsTooShort",
