@@ -66,7 +66,9 @@ TEST_P(Schedules, GiveWhatTheProgramGives) {
   }
   std::cout << run << " cases from seed " << seed << ": " << steps << " steps applied, " << chunked
             << " plans in chunks, " << rings << " with rings\n";
-  if (cases >= kCases) EXPECT_GT(rings, 0u);
+  if (cases >= kCases) {
+    EXPECT_GT(rings, 0u);
+  }
   if (verbose) {
     for (const auto& [verb, count] : verbs) std::cout << count << " x " << verb << "\n";
   }

@@ -365,7 +365,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, PlantedFault, testing::ValuesIn(faults()),
 TEST(VerifySmall, GivesTheNumberOfCases) {
   for (const char* steps : {"", kAttentionOverlapped}) {
     const Planned sample = planned(kAttention, steps, tail(), {2});
-    EXPECT_EQ(plan::verify_small(sample.plan).verified, *steps ? 6 : 3);
+    EXPECT_EQ(plan::verify_small(sample.plan).verified, *steps ? 9 : 3);
   }
   EXPECT_EQ(plan::verify_small(planned(kNormStep, kNormStepSharded, {{"N", 5}}, {2}).plan).verified,
             6);
