@@ -18,7 +18,8 @@ void derive_waits(Plan& plan);
 
 // Gives rings to the temporaries that live in one overlapped group and are touched there by rows
 // alone: Buffer::ring is the least number of chunks with which no rank writes a chunk before it has
-// touched, itself, the one whose place it takes. Adds the waits for the other ranks' touching it.
+// touched, itself, the one whose place it takes; where peers touch it, one more, so that a rank may
+// be ahead of them. Adds the waits for the other ranks' touching it.
 // Requires: derive_waits.
 void derive_rings(Plan& plan);
 

@@ -52,22 +52,31 @@ class GroupRings {
            buffer.last == group_.last && buffer.type.layout.axes_that_are<Rooted>().empty();
   }
 
+  AxisList meeting(const Use& use, const Use& write) const {
+    return meeting_axes(use.access, space_of(plan_.launch(use.launch)), write.access,
+                        space_of(plan_.launch(write.launch)));
+  }
+
   void make_ring(Buffer& buffer, const std::vector<Use>& uses) {
     std::vector<Use> writes;
     std::ranges::copy_if(uses, std::back_inserter(writes),
                          [](const Use& use) { return use.access.write; });
     buffer.ring = 1;
+    bool peers = false;
     for (const Use& write : writes) {
       for (const Use& use : uses) {
         while (!is_turn_before(plan_, use.launch, write.launch, buffer.ring)) ++buffer.ring;
+        peers = peers || !meeting(use, write).empty();
       }
     }
+    // With no chunk to spare all ranks would wait for the slowest in each beat.
+    if (peers) ++buffer.ring;
     for (const Use& write : writes) {
-      Launch& launch = plan_.launches[write.launch.index];
       for (const Use& use : uses) {
-        const AxisList axes = meeting_axes(use.access, space_of(plan_.launch(use.launch)),
-                                           write.access, space_of(launch));
-        if (!axes.empty()) add_wait(plan_, launch.waits, {use.launch, axes, true, buffer.ring});
+        const AxisList axes = meeting(use, write);
+        if (axes.empty()) continue;
+        add_wait(plan_, plan_.launches[write.launch.index].waits,
+                 {use.launch, axes, true, buffer.ring});
       }
     }
   }

@@ -41,7 +41,7 @@ SmallCases verify_small(const Plan& plan) {
     tried.emplace_back(some, 1);
     if (!plan.overlaps.empty()) tried.emplace_back(some, 3);
   }
-  if (longest_ring(plan) > 0) tried.emplace_back(ring_sizes(plan), longest_ring(plan) + 1);
+  if (longest_ring(plan) > 0) tried.emplace_back(ring_sizes(plan), 3 * (longest_ring(plan) + 1));
   SmallCases cases;
   for (const MeshSizes& mesh : small_meshes(plan.graph)) {
     for (const auto& [some, chunks] : tried) {

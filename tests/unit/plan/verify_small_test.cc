@@ -38,11 +38,11 @@ TEST(VerifySmall, FindsSizesThatRequirementsAllow) {
 TEST(VerifySmall, ReachesRings) {
   plan::Plan plan =
       planned(kAttention, kAttentionOverlapped, {{"B", 2}, {"S", 5}, {"H", 3}}, {2}).plan;
-  EXPECT_EQ(plan::longest_ring(plan), 2);
+  EXPECT_EQ(plan::longest_ring(plan), 3);
   for (const MeshSizes& mesh : plan::small_meshes(plan.graph)) {
-    const plan::BoundPlan bound = plan::bind(plan, plan::ring_sizes(plan), mesh, {3});
+    const plan::BoundPlan bound = plan::bind(plan, plan::ring_sizes(plan), mesh, {12});
     EXPECT_TRUE(std::any_of(bound.buffers.begin(), bound.buffers.end(),
-                            [](const plan::BoundBuffer& buffer) { return buffer.ring == 2; }));
+                            [](const plan::BoundBuffer& buffer) { return buffer.ring == 3; }));
   }
   plan.launches[0].waits.clear();
   EXPECT_THROW(plan::verify_small(plan), InternalError);

@@ -191,7 +191,7 @@ std::vector<Broken> broken_memory_and_waits() {
   };
 }
 
-// Launch 0 writes `layer`, a ring of 2 chunks, and waits for the chunk 2 before of launch 1.
+// Launch 0 writes `layer`, a ring of 3 chunks, and waits for the chunk 3 before of launch 1.
 std::vector<Broken> broken_rings() {
   const auto layer = [](Plan& plan) -> Buffer& {
     return plan.buffers.at(std::get<MatmulLaunch>(plan.launches[0].work).out.index);

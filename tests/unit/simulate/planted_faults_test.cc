@@ -19,7 +19,7 @@ using plan::LaunchId;
 using plan::Plan;
 
 constexpr int kSeeds = 60;
-constexpr std::int64_t kChunks = 3;
+constexpr std::int64_t kChunks = 4;
 constexpr int kCalls = 2;
 
 using Calls = std::vector<plan::BoundCall>;
@@ -263,11 +263,12 @@ std::vector<Fault> faults_of_order() {
   };
 }
 
-// In chunks of two rows of the five that either rank has: a ring of two of these three.
+// In chunks of two rows of the eight that either rank has: a ring of three of these four.
 std::vector<Fault> faults_of_rings() {
   const auto ring = [](const char* name, const std::function<void(Plan&)>& plant,
                        const char* words) {
-    return Fault{name, kAttention, kAttentionOverlapped, tail(), {2}, plant, words};
+    return Fault{name,  kAttention, kAttentionOverlapped, {{"B", 2}, {"S", 8}, {"H", 3}}, {2},
+                 plant, words};
   };
   const auto behind = [](Plan& plan) -> plan::Wait& { return plan.launches[0].waits.at(0); };
   return {
@@ -275,14 +276,14 @@ std::vector<Fault> faults_of_rings() {
           "ARingIsWrittenOverBeforePeersHaveReadIt",
           [](Plan& plan) { plan.launches[0].waits.clear(); },
           "no wait orders rank 1 in launch 1 (ar), chunk 0 and rank 0 in launch 0 (layer), chunk "
-          "2, which touch element"),
+          "3, which touch element"),
       ring(
           "AWaitIsForAChunkTooFarBefore", [=](Plan& plan) { ++behind(plan).behind; },
           "no wait orders rank 1 in launch 1 (ar), chunk 0 and rank 0 in launch 0 (layer), chunk "
-          "2, which touch element"),
+          "3, which touch element"),
       ring(
           "ARingIsTooShort",
-          [](Plan& plan) { plan.buffers[buffer_named(plan, "layer").index].ring = 1; },
+          [](Plan& plan) { plan.buffers[buffer_named(plan, "layer").index].ring = 2; },
           "no wait orders rank"),
   };
 }
