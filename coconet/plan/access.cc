@@ -1,5 +1,7 @@
 #include "coconet/plan/access.h"
 
+#include <algorithm>
+
 namespace coconet::plan {
 namespace {
 
@@ -32,7 +34,40 @@ std::vector<Access> of_kernel(const Plan& plan, const Kernel& kernel) {
   return out;
 }
 
+// Both launches work on the acting rank's piece under the same slices of these axes, so that
+// different ranks touch different elements.
+bool same_slices(const TensorType* first, const TensorType* second, const AxisList& axes) {
+  if (!first || !second || first->rank() != second->rank()) return false;
+  for (int axis : axes) {
+    if (!first->layout.is<Sliced>(axis) || !second->layout.is<Sliced>(axis)) return false;
+    if (!(first->layout.slice(axis) == second->layout.slice(axis))) return false;
+  }
+  return first->layout.slice_order() == second->layout.slice_order();
+}
+
 }  // namespace
+
+const TensorType* space_of(const Launch& launch) {
+  const Kernel* kernel = std::get_if<Kernel>(&launch.work);
+  return kernel ? &kernel->space : nullptr;
+}
+
+AxisList united(const AxisList& a, const AxisList& b) {
+  AxisList out = a;
+  for (int axis : b) {
+    if (std::find(out.begin(), out.end(), axis) == out.end()) out.push_back(axis);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+AxisList meeting_axes(const Access& a, const TensorType* space_of_a, const Access& b,
+                      const TensorType* space_of_b) {
+  if (!a.write && !b.write) return {};
+  const AxisList axes = united(a.reach, b.reach);
+  const bool apart = a.piece && b.piece && same_slices(space_of_a, space_of_b, axes);
+  return apart ? AxisList{} : axes;
+}
 
 AxisList reach_of(const Store& store) {
   return store.to ? store.to->axes : store.all.value_or(AxisList{});

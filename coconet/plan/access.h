@@ -17,4 +17,14 @@ struct Access {
 
 std::vector<Access> accesses_of(const Plan& plan, const Launch& launch);
 
+// Of a kernel; else none.
+const TensorType* space_of(const Launch& launch);
+
+AxisList united(const AxisList& a, const AxisList& b);
+
+// The axes along which two ranks may meet at an element of one buffer, by an access each of which
+// one is a write; empty: none. `spaces`: of the launches that they are of.
+AxisList meeting_axes(const Access& a, const TensorType* space_of_a, const Access& b,
+                      const TensorType* space_of_b);
+
 }  // namespace coconet::plan

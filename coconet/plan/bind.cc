@@ -27,12 +27,6 @@ void check_dims(const Plan& plan, const Sizes& sizes) {
   }
 }
 
-bool cut_as(const TensorType& type, const OverlapGroup& group) {
-  return std::all_of(group.axes.begin(), group.axes.end(), [&](int axis) {
-    return type.layout.is<Sliced>(axis) && type.layout.slice(axis) == group.slice;
-  });
-}
-
 // The rows of the largest slice that an owner has.
 std::int64_t slice_rows(const BoundPlan& bound, const OverlapGroup& group) {
   const Plan& plan = *bound.plan;
@@ -63,11 +57,26 @@ Chunking chunking_of(const BoundPlan& bound, const OverlapGroup& group, std::int
   chunks = std::min({chunks, std::max<std::int64_t>(rows, 1), kMaxChunks});
   out.chunks = static_cast<int>(chunks);
   out.rows = (rows + chunks - 1) / chunks;
+  out.slice_rows = rows;
   out.launches = group.last.index - group.first.index + 1;
   for (int l = group.first.index; l <= group.last.index; ++l) {
     out.greatest_lag = std::max(out.greatest_lag, bound.plan->launches[l].lag);
   }
   return out;
+}
+
+// Of the first rank, whose pieces are the largest.
+void make_ring(const BoundPlan& bound, const Buffer& buffer, BoundBuffer& out) {
+  const int index = bound.plan->launch(buffer.first).overlap;
+  const OverlapGroup& group = bound.plan->overlaps[index];
+  const Chunking& chunking = bound.overlaps[index];
+  if (chunking.rows >= (chunking.slice_rows + buffer.ring - 1) / buffer.ring) return;
+  out.ring = buffer.ring;
+  if (!cut_as(buffer.type, group)) {
+    for (int axis : group.axes) out.owners *= bound.mesh.sizes[axis];
+  }
+  out.elements = out.ring * out.owners * chunking.rows *
+                 row_elements(bound.piece(buffer.type, 0), group.slice);
 }
 
 void number_ticks(BoundPlan& bound) {
@@ -123,6 +132,12 @@ std::vector<int> receivers(const BoundPlan& bound, const Shift& shift, int rank)
   return out;
 }
 
+bool cut_as(const TensorType& type, const OverlapGroup& group) {
+  return std::all_of(group.axes.begin(), group.axes.end(), [&](int axis) {
+    return type.layout.is<Sliced>(axis) && type.layout.slice(axis) == group.slice;
+  });
+}
+
 bool works_on_slice(const Plan& plan, LaunchId launch) {
   const int group = plan.launch(launch).overlap;
   return group >= 0 && cut_as(chunked_type(plan, launch), plan.overlaps[group]);
@@ -156,6 +171,11 @@ std::int64_t chunk_rows(const Piece& piece, const Slice& slice) {
   return rows;
 }
 
+std::int64_t row_elements(const Piece& piece, const Slice& slice) {
+  const std::int64_t rows = chunk_rows(piece, slice);
+  return slice.flat ? kBlock : rows > 0 ? piece.count() / rows : 0;
+}
+
 BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
                const std::vector<std::int64_t>& chunks) {
   const Sizes all = with_axes(sizes, plan.graph.mesh(), mesh);
@@ -170,7 +190,6 @@ BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
     BoundBuffer out;
     out.sizes = coconet::bind(buffer.type.shape, all);
     out.elements = largest_piece(out.sizes, buffer.type.layout, mesh);
-    out.bytes = checked_product(out.elements, size_of(buffer.type.dtype.kind));
     bound.buffers.push_back(std::move(out));
   }
   bound.knobs.assign(plan.overlaps.size(), 1);
@@ -179,6 +198,11 @@ BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
     const Chunking made = chunking_of(bound, group, knob < chunks.size() ? chunks[knob] : 0);
     bound.overlaps.push_back(made);
     bound.knobs.at(knob) = made.chunks;
+  }
+  for (std::size_t b = 0; b < bound.buffers.size(); ++b) {
+    BoundBuffer& buffer = bound.buffers[b];
+    if (plan.buffers[b].ring > 0) make_ring(bound, plan.buffers[b], buffer);
+    buffer.bytes = checked_product(buffer.elements, size_of(plan.buffers[b].type.dtype.kind));
   }
   number_ticks(bound);
   return bound;

@@ -26,7 +26,9 @@ struct Turn {
 
 struct BoundBuffer {
   std::vector<std::int64_t> sizes;  // of the global tensor
-  std::int64_t elements = 0;        // the most that any rank holds: what a symmetric buffer has
+  int ring = 0;                     // Buffer::ring; 0 where that would not take less than all
+  int owners = 1;                   // of a ring: of whose slices it holds rows
+  std::int64_t elements = 0;        // the most that any rank has memory for
   std::int64_t bytes = 0;
 };
 
@@ -34,6 +36,7 @@ struct BoundBuffer {
 struct Chunking {
   int chunks = 1;
   std::int64_t rows = 1;
+  std::int64_t slice_rows = 0;  // of the largest slice
   int launches = 0;
   int greatest_lag = 0;
 };
@@ -68,6 +71,8 @@ BoundPlan bind(Plan&&, const Sizes&, const MeshSizes&,
 // sends to it.
 std::vector<int> receivers(const BoundPlan& bound, const Shift& shift, int rank);
 
+// The ranks of the group's axes hold slices of the tensor, cut as the group cuts.
+bool cut_as(const TensorType& type, const OverlapGroup& group);
 // Whether the launch works on the rows of its own slice (its chunked_type is cut as the group cuts)
 // or on those of every owner of a whole tensor.
 bool works_on_slice(const Plan& plan, LaunchId launch);
@@ -81,5 +86,7 @@ const TensorType& chunked_type(const Plan& plan, LaunchId launch);
 // The rows of a piece of which chunks along `slice` are made (OverlapGroup). InternalError if a
 // slice takes the dims of a row together with others.
 std::int64_t chunk_rows(const Piece& piece, const Slice& slice);
+// How many elements such a row has.
+std::int64_t row_elements(const Piece& piece, const Slice& slice);
 
 }  // namespace coconet::plan

@@ -37,7 +37,9 @@ std::vector<Steps::Need> Steps::needs(int step, int rank) const {
   for (const Wait& wait : waits) {
     std::int64_t tick = 0;
     if (wait.same_chunk) {
-      tick = call.bound.tick(wait.on, turn(step).chunk);
+      const int chunk = turn(step).chunk - wait.behind;
+      if (chunk < 0) continue;
+      tick = call.bound.tick(wait.on, chunk);
     } else if (wait.on.valid()) {
       tick = call.bound.last_tick(wait.on);
     }
@@ -69,8 +71,11 @@ std::string Steps::text_of(int step, int rank, const Need& need) const {
       text_of(step, rank) + ", waits for rank " + std::to_string(need.rank) + " to ";
   const LaunchId on = need.wait->on;
   if (!on.valid()) return text + "enter it";
+  const int behind = need.wait->behind;
+  const std::string chunk =
+      " of that chunk" + (behind > 0 ? " less " + std::to_string(behind) : "");
   return text + "do launch " + std::to_string(on.index) + " (" + bound(step).plan->launch(on).name +
-         ")" + (need.wait->same_chunk ? " of that chunk" : "");
+         ")" + (need.wait->same_chunk ? chunk : "");
 }
 
 }  // namespace coconet::plan

@@ -1,6 +1,7 @@
 #include "coconet/plan/chunking.h"
 
 #include <algorithm>
+#include <map>
 
 #include "coconet/plan/access.h"
 #include "coconet/schedule/overlap.h"
@@ -62,6 +63,7 @@ class GroupForming {
     for (Launch& launch : after) plan_.launches.push_back(std::move(launch));
     if (!group) return;
     group_.knob = static_cast<int>(plan_.overlaps.size());
+    find_by_rows();
     plan_.overlaps.push_back(group_);
   }
 
@@ -171,6 +173,22 @@ class GroupForming {
     if (!kernel || std::any_of(kernel->stores.begin(), kernel->stores.end(), scatters))
       return false;
     return has_rows(plan_.buffer(access.buffer).type.shape);
+  }
+
+  void find_by_rows() {
+    std::map<BufferId, bool> touched;
+    for (int l = group_.first.index; l <= group_.last.index; ++l) {
+      const Launch& launch = plan_.launches[l];
+      for (const Access& access : accesses_of(plan_, launch)) {
+        const bool rows = by_rows(launch, access);
+        const auto [at, fresh] = touched.try_emplace(
+            access.buffer, rows && rows_are_the_groups(plan_.buffer(access.buffer).type));
+        at->second = at->second && rows;
+      }
+    }
+    for (const auto& [buffer, rows] : touched) {
+      if (rows) group_.by_rows.push_back(buffer);
+    }
   }
 
   template <class Accept>

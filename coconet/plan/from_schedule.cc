@@ -91,6 +91,7 @@ Plan from_schedule(const Graph& graph, const PlanOptions& options) {
   }
   derive_memory(plan);
   derive_waits(plan);
+  derive_rings(plan);
 #ifdef COCONET_VERIFY_SMALL
   verify_small(plan);
 #else

@@ -16,4 +16,15 @@ void derive_memory(Plan& plan);
 // least; who is reached returns when they have done so for the last time.
 void derive_waits(Plan& plan);
 
+// Gives rings to the temporaries that live in one overlapped group and are touched there by rows
+// alone: Buffer::ring is the least number of chunks with which no rank writes a chunk before it has
+// touched, itself, the one whose place it takes; where peers touch it, one more, so that a rank may
+// be ahead of them. Adds the waits for the other ranks' touching it.
+// Requires: derive_waits.
+void derive_rings(Plan& plan);
+
+// Of launches of one group: a rank performs chunk c of `first` before chunk c + `chunks` of
+// `second`, whatever c is.
+bool is_turn_before(const Plan& plan, LaunchId first, LaunchId second, int chunks);
+
 }  // namespace coconet::plan

@@ -45,6 +45,9 @@ struct Buffer {
   bool symmetric = false;  // derived: a peer reads or writes it
   int slot = -1;  // derived: buffers of one slot share memory, their lifetimes being disjoint
   LaunchId first, last;  // derived lifetime of a temporary: launches that touch it first and last
+  // Derived. Not 0: it has memory for so many chunks of the overlapped group that it lives in,
+  // chunk c in place c mod ring; 0: for all of the tensor.
+  int ring = 0;
 };
 
 // --- Kernels ---
@@ -156,12 +159,14 @@ using Work = std::variant<Kernel, MatmulLaunch, Conv2dLaunch, ReduceLaunch, Move
 
 // --- Order ---
 // A rank that performs the waiting launch first waits until the other ranks of `axes` have done
-// `on`: all of it, or, inside one overlapped group, the same chunk of it (`same_chunk`); or, where
-// `on` is no launch, until they have entered the call (tick 0).
+// `on`: all of it, or, inside one overlapped group, the same chunk of it (`same_chunk`), or the one
+// `behind` before that, if there is one; or, where `on` is no launch, until they have entered the
+// call (tick 0).
 struct Wait {
   LaunchId on;
   AxisList axes;
   bool same_chunk = false;
+  int behind = 0;
   friend bool operator==(const Wait&, const Wait&) = default;
 };
 
@@ -187,6 +192,8 @@ struct OverlapGroup {
   Slice slice;    // a range of leading dims, or (*)
   AxisList axes;  // whose ranks own the slices
   int knob = 0;
+  // What its launches touch by rows alone: in chunk c, chunk c.
+  std::vector<BufferId> by_rows;
 };
 
 struct PlanOutput {

@@ -21,6 +21,10 @@ std::string axes_text(const Mesh& mesh, const AxisList& axes) {
   return axes.size() == 1 ? out : "[" + out + "]";
 }
 
+std::string chunks_text(int chunks) {
+  return std::to_string(chunks) + (chunks == 1 ? " chunk" : " chunks");
+}
+
 std::string constant_text(const Constant& constant) {
   return std::visit(Overloaded{
                         [](bool value) { return std::string(value ? "true" : "false"); },
@@ -66,6 +70,7 @@ class Printer {
             kRoles[static_cast<int>(buffer.role)];
     out_ += buffer.symmetric ? " symmetric" : " private";
     if (buffer.role == BufferRole::temporary) out_ += " slot " + std::to_string(buffer.slot);
+    if (buffer.ring > 0) out_ += ", a ring of " + chunks_text(buffer.ring);
     out_ += "\n";
   }
 
@@ -73,7 +78,8 @@ class Printer {
     std::string out;
     for (const Wait& wait : waits) {
       out += out.empty() ? " waits for " : ", ";
-      out += wait.same_chunk ? "this chunk of " : "";
+      if (wait.same_chunk && wait.behind == 0) out += "this chunk of ";
+      if (wait.behind > 0) out += "the chunk " + std::to_string(wait.behind) + " before of ";
       out += wait.on.valid() ? std::to_string(wait.on.index) : "entry";
       out += "@" + axes_text(mesh_, wait.axes);
     }

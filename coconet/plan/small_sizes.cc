@@ -158,6 +158,28 @@ Sizes small_sizes(const Plan& plan, std::int64_t blocks) {
   return sizes;
 }
 
+int longest_ring(const Plan& plan) {
+  int longest = 0;
+  for (const Buffer& buffer : plan.buffers) longest = std::max(longest, buffer.ring);
+  return longest;
+}
+
+Sizes ring_sizes(const Plan& plan) {
+  const std::int64_t rows = 3 * (std::int64_t{longest_ring(plan)} + 1);
+  Sizes sizes = small_sizes(plan, rows);
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.ring == 0) continue;
+    const Slice& slice = plan.overlaps.at(plan.launch(buffer.first).overlap).slice;
+    if (slice.flat) continue;
+    const Shape& shape = buffer.type.shape;
+    const Dim leading = product_of({shape.begin(), shape.begin() + slice.last + 1});
+    const auto known = [&](const std::string& name) { return sizes.contains(name); };
+    if (leading.names().empty() || !std::ranges::all_of(leading.names(), known)) continue;
+    while (leading.bind(sizes) < rows) ++sizes[leading.names().front()];
+  }
+  return sizes;
+}
+
 Sizes allowed_sizes(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh) {
   const std::vector<std::int64_t> tried = tried_sizes(plan.graph);
   const std::set<std::string> dims = bounded_dims(plan.graph);

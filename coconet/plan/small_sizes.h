@@ -18,6 +18,11 @@ Sizes small_sizes(const Plan& plan, std::int64_t blocks);
 // Some buffer is sliced by blocks.
 bool cuts_blocks(const Plan& plan);
 
+// The most chunks that a ring of the plan has memory for; 0: it has no ring.
+int longest_ring(const Plan& plan);
+// Sizes at which each of 3 ranks has rows for one chunk more in every ring.
+Sizes ring_sizes(const Plan& plan);
+
 // The sizes, or where the program does not allow them, the first small ones of the dims that bound
 // it which it allows on the mesh; the sizes themselves if none are.
 Sizes allowed_sizes(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh);

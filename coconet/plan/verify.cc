@@ -1,9 +1,11 @@
 #include "coconet/plan/verify.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "coconet/plan/access.h"
+#include "coconet/plan/order.h"
 
 namespace coconet::plan {
 namespace {
@@ -43,6 +45,7 @@ class Verifier {
       expect(written_[output.buffer.index], "output " + output.name + " is written");
     }
     verify_slots();
+    verify_rings();
   }
 
  private:
@@ -112,7 +115,14 @@ class Verifier {
         expect(!wait.same_chunk, "the entry has no chunks");
         continue;
       }
-      expect(wait.on.index < now_, "a wait is on an earlier launch");
+      expect(wait.on.index < launches(), "a launch exists");
+      expect(wait.behind == 0 || (wait.behind > 0 && wait.same_chunk), "a chunk is before another");
+      if (wait.behind > 0 && now_ < launches()) {
+        expect(is_turn_before(plan_, wait.on, LaunchId{now_}, wait.behind),
+               "a wait is on an earlier turn");
+      } else {
+        expect(wait.on.index < now_, "a wait is on an earlier launch");
+      }
       expect(plan_.launch(wait.on).signals, "launch " + std::to_string(wait.on.index) + " (" +
                                                 plan_.launch(wait.on).name +
                                                 "), which is waited for, signals");
@@ -206,6 +216,37 @@ class Verifier {
       }
       fail("does not hold: " + one.name + " and " + other.name +
            " share memory at different times");
+    }
+  }
+
+  void verify_rings() {
+    std::map<BufferId, std::vector<std::pair<LaunchId, bool>>> uses;  // and whether it writes
+    for (now_ = 0; now_ < launches(); ++now_) {
+      for (const Access& access : accesses_of(plan_, launch())) {
+        const Buffer& buffer = plan_.buffer(access.buffer);
+        if (buffer.ring == 0) continue;
+        const int group = launch().overlap;
+        expect(buffer.ring > 0 && buffer.role == BufferRole::temporary && group >= 0 &&
+                   buffer.first == plan_.overlaps[group].first &&
+                   buffer.last == plan_.overlaps[group].last,
+               buffer.name + ", a ring, lives in one overlapped group");
+        uses[access.buffer].emplace_back(LaunchId{now_}, access.write);
+      }
+    }
+    for (const PlanOutput& output : plan_.outputs) {
+      expect(plan_.buffer(output.buffer).ring == 0, "an output is no ring");
+    }
+    for (const auto& [buffer, of] : uses) verify_ring(plan_.buffer(buffer), of);
+  }
+
+  void verify_ring(const Buffer& buffer, const std::vector<std::pair<LaunchId, bool>>& uses) {
+    for (const auto& [write, writes] : uses) {
+      now_ = write.index;
+      for (const auto& [use, also] : uses) {
+        expect(!writes || is_turn_before(plan_, use, write, buffer.ring),
+               buffer.name + ", a ring, holds a chunk until launch " + std::to_string(use.index) +
+                   " has touched it");
+      }
     }
   }
 

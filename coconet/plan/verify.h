@@ -13,12 +13,14 @@ namespace coconet::plan {
 //    along the run; a per-peer value feeds per-peer values and one fold only.
 // 3. A store's value has its buffer's dtype.
 // 4. What is read is an input, or an earlier launch or chunk writes it; every output is written.
-// 5. A launch waits for the entry or for earlier launches, chunk by chunk only inside its group;
-//    the exit for launches. What is waited for signals.
+// 5. A launch waits for the entry or for earlier launches, chunk by chunk only inside its group,
+//    and there for earlier turns; the exit for launches. What is waited for signals.
 // 6. A kernel reads a buffer that it writes only at the very element or run that it writes, and not
 //    what it writes once a call, if it has runs too: threads take some of its runs each, in any
 //    order (kernel/cpu/threads.h). The other launches never.
 // 7. Buffers of one slot have disjoint lifetimes, and a peer's accesses make a buffer symmetric.
+// 8. A ring is a temporary, no output, whose launches are of one overlapped group; a rank writes no
+//    chunk before it has itself touched the one whose place that takes.
 // InternalError that names launch and rule. Pure.
 void verify(const Plan& plan);
 
@@ -37,7 +39,7 @@ void verify_order(const std::vector<BoundCall>& calls);
 // Of two calls of these sizes.
 void verify_order(const BoundPlan& bound);
 
-// 1. What is read was written, as the buffer that it is read as.
+// 1. What is read was written, as the buffer and as the element that it is read as.
 // 2. A fold over ranks takes the piece of each rank of its operation's axes once.
 // 3. What is stored is folded along every axis on which its buffer is neither partial nor local,
 //    and is the owner's own piece where it is partial.

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "coconet/plan/places.h"
 #include "coconet/plan/verify.h"
 #include "coconet/plan/visit.h"
 
@@ -17,6 +18,7 @@ using Made = std::vector<int>;
 
 struct Cell {
   BufferId written_as;
+  std::int64_t element = -1;              // of that buffer
   int made = -1;                          // index of the Made
   int launch = -1, rank = -1, chunk = 0;  // of the write; launch -1: the caller's
 };
@@ -42,23 +44,23 @@ class ContributionVerifier {
       : bound_(bound),
         plan_(*bound.plan),
         ranks_(bound.mesh.ranks()),
-        cells_(plan_.buffers.size()) {
+        cells_(plan_.buffers.size()),
+        places_(places_of(bound)) {
     for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
       const Buffer& buffer = plan_.buffers[b];
       std::vector<std::vector<Cell>>& slot = cells_.at(buffer.slot);
       slot.resize(ranks_);
-      for (int rank = 0; rank < ranks_; ++rank) {
-        const std::size_t count = bound.piece(buffer.type, rank).count();
-        if (slot[rank].size() < count) slot[rank].resize(count);
-      }
+      const auto count = static_cast<std::size_t>(places_[b].memory());
+      for (std::vector<Cell>& own : slot) own.resize(std::max(own.size(), count));
       pieces_.push_back(pieces_of(bound, BufferId{b}));
     }
     for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
       if (plan_.buffers[b].role == BufferRole::temporary) continue;
       for (int rank = 0; rank < ranks_; ++rank) {
         const int own = mades_.index_of(own_of(plan_.buffers[b].type, rank));
+        std::int64_t element = 0;
         for (Cell& cell : cells_[plan_.buffers[b].slot][rank]) {
-          cell = {BufferId{b}, own, -1, -1, 0};
+          cell = {BufferId{b}, element++, own, -1, -1, 0};
         }
       }
     }
@@ -121,15 +123,24 @@ class ContributionVerifier {
     return out;
   }
 
+  const Cell& cell_of(BufferId buffer, int owner, std::int64_t index) const {
+    const std::int64_t place = places_[buffer.index].at(owner, index);
+    return cells_[plan_.buffer(buffer).slot][owner][place];
+  }
+
   const Made& read(BufferId buffer, int owner, std::int64_t index) const {
     if (index < 0 || index >= pieces_[buffer.index][owner].count()) {
       fail("reads outside the piece: " + element(buffer, owner, index));
     }
-    const Cell& cell = cells_[plan_.buffer(buffer).slot][owner][index];
+    const Cell& cell = cell_of(buffer, owner, index);
     if (cell.written_as != buffer) {
       fail("reads " + element(buffer, owner, index) +
            (cell.written_as.valid() ? ", where buffer " + plan_.buffer(cell.written_as).name + " is"
                                     : ", which has not been written"));
+    }
+    if (cell.element != index) {
+      fail("reads " + element(buffer, owner, index) + ", where its element " +
+           std::to_string(cell.element) + " is, of chunk " + std::to_string(cell.chunk));
     }
     return mades_[cell.made];
   }
@@ -139,8 +150,8 @@ class ContributionVerifier {
     if (index < 0 || index >= pieces_[buffer.index][owner].count()) {
       fail("writes outside the piece: " + element(buffer, owner, index));
     }
-    Cell& cell = cells_[plan_.buffer(buffer).slot][owner][index];
-    if (cell.launch == turn_->launch.index) {
+    Cell& cell = cells_[plan_.buffer(buffer).slot][owner][places_[buffer.index].at(owner, index)];
+    if (cell.launch == turn_->launch.index && cell.element == index) {
       fail("writes " + element(buffer, owner, index) + ", which rank " + std::to_string(cell.rank) +
            " has written in chunk " + std::to_string(cell.chunk) + " of this launch already");
     }
@@ -155,7 +166,7 @@ class ContributionVerifier {
       fail("writes to " + element(buffer, owner, index) + " what " + found + " along " +
            axis_name(axis) + ", where the buffer is " + text_of(layout.at(axis)));
     }
-    cell = {buffer, mades_.index_of(made), turn_->launch.index, rank_, turn_->chunk};
+    cell = {buffer, index, mades_.index_of(made), turn_->launch.index, rank_, turn_->chunk};
   }
 
   // A product or reduction of what this rank holds. Along the sliced dims that it sums over, the
@@ -307,7 +318,7 @@ class ContributionVerifier {
     for (int rank = 0; rank < ranks_; ++rank) {
       const std::int64_t count = pieces_[buffer.index][rank].count();
       for (std::int64_t i = 0; i < count; ++i) {
-        const Cell& cell = cells_[plan_.buffer(buffer).slot][rank][i];
+        const Cell& cell = cell_of(buffer, rank, i);
         if (cell.written_as == buffer && (!anew || cell.launch >= 0)) continue;
         fail("no launch gives " + element(buffer, rank, i) + " its value");
       }
@@ -317,7 +328,8 @@ class ContributionVerifier {
   const BoundPlan& bound_;
   const Plan& plan_;
   int ranks_;
-  std::vector<std::vector<std::vector<Cell>>> cells_;  // [slot][owner][element]
+  std::vector<std::vector<std::vector<Cell>>> cells_;  // [slot][owner][place]
+  std::vector<Places> places_;                         // by buffer
   Mades mades_;
   std::vector<std::vector<Piece>> pieces_;  // [buffer][rank]
   const Turn* turn_ = nullptr;

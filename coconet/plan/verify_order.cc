@@ -3,6 +3,7 @@
 // ranks' order, they come equally far: one order shows every race and every deadlock.
 #include <algorithm>
 
+#include "coconet/plan/places.h"
 #include "coconet/plan/verify.h"
 #include "coconet/plan/visit.h"
 
@@ -42,16 +43,17 @@ class OrderVerifier {
         mesh_(calls[0].bound.mesh),
         ranks_(mesh_.ranks(), RankState{0, Clock(mesh_.ranks(), 0), {}}),
         pieces_(calls.size()),
+        places_(calls.size()),
         cells_(plan_.buffers.size()) {
     for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
       std::vector<std::vector<Cell>>& slot = cells_.at(plan_.buffers[b].slot);
       slot.resize(ranks_.size());
       for (std::size_t call = 0; call < calls.size(); ++call) {
-        pieces_[call].push_back(pieces_of(calls[call].bound, BufferId{b}));
-        for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-          const std::size_t count = pieces_[call][b][rank].count();
-          if (slot[rank].size() < count) slot[rank].resize(count);
-        }
+        const BoundPlan& bound = calls[call].bound;
+        pieces_[call].push_back(pieces_of(bound, BufferId{b}));
+        const Places& places = places_[call].emplace_back(bound, BufferId{b});
+        const auto count = static_cast<std::size_t>(places.memory());
+        for (std::vector<Cell>& own : slot) own.resize(std::max(own.size(), count));
       }
     }
   }
@@ -168,9 +170,14 @@ class OrderVerifier {
     }
   }
 
+  Cell& cell(BufferId buffer, int owner, std::int64_t index) {
+    const Places& places = places_[steps_.call_of(now_.step)][buffer.index];
+    return cells_[plan_.buffer(buffer).slot][owner][places.at(owner, index)];
+  }
+
   void read(BufferId buffer, int owner, std::int64_t index) {
     if (index < 0 || index >= piece(buffer, owner).count()) return;
-    Cell& at = cells_[plan_.buffer(buffer).slot][owner][index];
+    Cell& at = cell(buffer, owner, index);
     need_order(at.write, buffer, owner, index);
     at.buffer = buffer;
     for (Event& other : at.reads) {
@@ -191,7 +198,7 @@ class OrderVerifier {
 
   void write(BufferId buffer, int owner, std::int64_t index) {
     if (index < 0 || index >= piece(buffer, owner).count()) return;
-    write(cells_[plan_.buffer(buffer).slot][owner][index], buffer, owner, index);
+    write(cell(buffer, owner, index), buffer, owner, index);
   }
 
   void perform(const BoundPlan& bound, const Turn& turn, int rank) {
@@ -258,7 +265,8 @@ class OrderVerifier {
   const MeshSizes& mesh_;
   std::vector<RankState> ranks_;
   std::vector<std::vector<std::vector<Piece>>> pieces_;  // [call][buffer][rank]
-  std::vector<std::vector<std::vector<Cell>>> cells_;    // [slot][owner][element]
+  std::vector<std::vector<Places>> places_;              // [call][buffer]
+  std::vector<std::vector<std::vector<Cell>>> cells_;    // [slot][owner][place]
   Event now_;
 };
 

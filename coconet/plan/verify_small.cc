@@ -36,23 +36,25 @@ SmallCases verify_small(const Plan& plan) {
   verify(plan);
   std::vector<Sizes> sizes = {small_sizes(plan, 0)};
   if (cuts_blocks(plan)) sizes.push_back(small_sizes(plan, 2));
-  std::vector<std::int64_t> numbers = {1};
-  if (!plan.overlaps.empty()) numbers.push_back(3);
+  std::vector<std::pair<Sizes, std::int64_t>> tried;  // and the number of chunks
+  for (const Sizes& some : sizes) {
+    tried.emplace_back(some, 1);
+    if (!plan.overlaps.empty()) tried.emplace_back(some, 3);
+  }
+  if (longest_ring(plan) > 0) tried.emplace_back(ring_sizes(plan), 3 * (longest_ring(plan) + 1));
   SmallCases cases;
   for (const MeshSizes& mesh : small_meshes(plan.graph)) {
-    for (const Sizes& some : sizes) {
-      for (const std::int64_t chunks : numbers) {
-        const std::optional<BoundPlan> bound = allowed(plan, some, mesh, chunks);
-        if (!bound) continue;
-        if (elements_of(*bound) > kMostElements) {
-          ++cases.too_large;
-          continue;
-        }
-        const std::optional<BoundPlan> next = allowed(plan, sizes[0], mesh, 4 - chunks);
-        verify_order(in_a_row({*bound, next ? *next : *bound}));
-        verify_contributions(*bound);
-        ++cases.verified;
+    for (const auto& [some, chunks] : tried) {
+      const std::optional<BoundPlan> bound = allowed(plan, some, mesh, chunks);
+      if (!bound) continue;
+      if (elements_of(*bound) > kMostElements) {
+        ++cases.too_large;
+        continue;
       }
+      const std::optional<BoundPlan> next = allowed(plan, sizes[0], mesh, chunks == 1 ? 3 : 1);
+      verify_order(in_a_row({*bound, next ? *next : *bound}));
+      verify_contributions(*bound);
+      ++cases.verified;
     }
   }
   return cases;

@@ -9,31 +9,6 @@
 namespace coconet::plan {
 namespace {
 
-AxisList united(const AxisList& a, const AxisList& b) {
-  AxisList out = a;
-  for (int axis : b) {
-    if (std::find(out.begin(), out.end(), axis) == out.end()) out.push_back(axis);
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-const TensorType* space_of(const Launch& launch) {
-  const Kernel* kernel = std::get_if<Kernel>(&launch.work);
-  return kernel ? &kernel->space : nullptr;
-}
-
-// Both launches work on the acting rank's piece under the same slices of these axes, so that
-// different ranks touch different elements.
-bool same_slices(const TensorType* first, const TensorType* second, const AxisList& axes) {
-  if (!first || !second || first->rank() != second->rank()) return false;
-  for (int axis : axes) {
-    if (!first->layout.is<Sliced>(axis) || !second->layout.is<Sliced>(axis)) return false;
-    if (!(first->layout.slice(axis) == second->layout.slice(axis))) return false;
-  }
-  return first->layout.slice_order() == second->layout.slice_order();
-}
-
 // Accesses to one buffer that nothing here can tell apart: their first in the order of launches and
 // accesses, and the last launch of them.
 struct Past {
@@ -90,12 +65,9 @@ struct Conflict {
 // The axes along which accesses of two ranks, the earlier one as `past`, may meet; empty: none.
 AxisList conflict(const Past& past, bool same_buffer, const Access& later,
                   const TensorType* space) {
+  if (same_buffer) return meeting_axes(past.access, past.space, later, space);
   if (!past.access.write && !later.write) return {};
-  const AxisList axes = united(past.access.reach, later.reach);
-  if (axes.empty()) return {};
-  const bool apart =
-      same_buffer && past.access.piece && later.piece && same_slices(past.space, space, axes);
-  return apart ? AxisList{} : axes;
+  return united(past.access.reach, later.reach);
 }
 
 std::vector<Conflict> conflicts_of(const Plan& plan, const std::vector<History>& slots,

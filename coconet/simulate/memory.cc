@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "coconet/base/error.h"
 #include "coconet/plan/visit.h"
@@ -33,6 +34,7 @@ std::string text_of(const plan::Plan& plan, const Actor& actor) {
 
 Memory::Memory(const std::vector<plan::BoundCall>& calls)
     : calls_(calls), pieces_(calls.size()), entered_(calls[0].bound.mesh.ranks(), kNone) {
+  for (const plan::BoundCall& call : calls) places_.push_back(plan::places_of(call.bound));
   for (int b = 0; b < static_cast<int>(plan().buffers.size()); ++b) make_slots(plan::BufferId{b});
   for (int s = 0; s < static_cast<int>(slots_.size()); ++s) {
     for (int rank = 0; rank < static_cast<int>(slots_[s].size()); ++rank) poison(s, rank);
@@ -62,6 +64,7 @@ void Memory::make_slots(plan::BufferId id) {
       Slot& memory = slots_[slot][rank];
       memory.written_as.resize(std::max(memory.written_as.size(), count), kUnwritten);
       memory.bytes.resize(memory.written_as.size() * size_of(kinds_[slot]));
+      memory.element.resize(memory.written_as.size());
       memory.written_by.resize(memory.written_as.size());
     }
     pieces_[call].push_back(std::move(pieces));
@@ -107,9 +110,16 @@ interp::ScalarValue Memory::read(const Actor& actor, plan::BufferId buffer, int 
                                  std::int64_t index) const {
   expect_there(actor, "reads", buffer, owner, index);
   const Slot& memory = slot(buffer, owner);
-  const std::int32_t found = memory.written_as[index];
+  const std::int64_t at = place(buffer, owner, index);
+  const std::int32_t found = memory.written_as[at];
   if (found != buffer.index) refuse(actor, "reads", buffer, owner, index, found);
-  return interp::load(plan().buffer(buffer).type.dtype.kind, memory.bytes.data(), index);
+  if (memory.element[at] != index) {
+    throw InternalError(text_of(plan(), actor) + " reads element " + std::to_string(index) +
+                        " of buffer " + plan().buffer(buffer).name + " of rank " +
+                        std::to_string(owner) + ", where its element " +
+                        std::to_string(memory.element[at]) + " is");
+  }
+  return interp::load(plan().buffer(buffer).type.dtype.kind, memory.bytes.data(), at);
 }
 
 void Memory::write(const Actor& actor, plan::BufferId buffer, int owner, std::int64_t index,
@@ -119,9 +129,11 @@ void Memory::write(const Actor& actor, plan::BufferId buffer, int owner, std::in
   expect_there(actor, "writes", buffer, owner, index);
   Slot& memory = slots_[plan().buffer(buffer).slot][owner];
   // A rank's next turn of the launch may write over its last: never what another turn has written.
-  Writer& writer = memory.written_by[index];
+  const std::int64_t at = place(buffer, owner, index);
+  Writer& writer = memory.written_by[at];
   const Writer now{actor.turn->launch, actor.turn->chunk, actor.rank, actor.call};
-  if (writer.launch == now.launch && writer.call == now.call && !(writer == now)) {
+  const bool again = memory.written_as[at] == buffer.index && memory.element[at] == index;
+  if (again && writer.launch == now.launch && writer.call == now.call && !(writer == now)) {
     throw InternalError(text_of(plan(), actor) + " writes element " + std::to_string(index) +
                         " of buffer " + plan().buffer(buffer).name + " of rank " +
                         std::to_string(owner) + ", which rank " + std::to_string(writer.rank) +
@@ -129,19 +141,22 @@ void Memory::write(const Actor& actor, plan::BufferId buffer, int owner, std::in
                         " of this launch already");
   }
   writer = now;
-  memory.written_as[index] = buffer.index;
-  interp::store(value, memory.bytes.data(), index);
+  memory.written_as[at] = buffer.index;
+  memory.element[at] = index;
+  interp::store(value, memory.bytes.data(), at);
 }
 
 void Memory::put(plan::BufferId buffer, int owner, const interp::Bytes& bytes) {
   Slot& memory = slots_[plan().buffer(buffer).slot][owner];
   check(bytes.size() <= memory.bytes.size(), "an input fits its buffer");
   std::copy(bytes.begin(), bytes.end(), memory.bytes.begin());
-  std::fill_n(memory.written_as.begin(), piece(entered_[owner], buffer, owner).count(),
-              buffer.index);
+  const std::int64_t count = piece(entered_[owner], buffer, owner).count();
+  std::fill_n(memory.written_as.begin(), count, buffer.index);
+  std::iota(memory.element.begin(), memory.element.begin() + count, std::int64_t{0});
 }
 
 interp::Bytes Memory::take(plan::BufferId buffer, int owner) const {
+  check(calls_[entered_[owner]].bound.buffers[buffer.index].ring == 0, "a result is no ring");
   const Slot& memory = slot(buffer, owner);
   const std::int64_t count = piece(entered_[owner], buffer, owner).count();
   for (std::int64_t i = 0; i < count; ++i) {

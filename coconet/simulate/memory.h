@@ -9,6 +9,7 @@
 #include "coconet/interp/scalar.h"
 #include "coconet/interp/value.h"
 #include "coconet/plan/calls.h"
+#include "coconet/plan/places.h"
 
 namespace coconet::simulate {
 
@@ -20,11 +21,11 @@ struct Actor {
 };
 
 // A rank's memory belongs to the call that the rank has entered, and to none once it has returned:
-// whoever touches it in another call is refused as below. Every element knows which buffer it was
-// last written as. Reading it as another buffer, or before it was written in the call, is an
-// InternalError that names the actor, the buffer, the owner and the element. So is writing an
-// element that another rank or chunk of the same launch has written. Unwritten memory is poisoned:
-// signalling NaNs, for whoever reads past the check.
+// whoever touches it in another call is refused as below. Every place knows which buffer it was
+// last written as, and, of a ring, which element. Reading it as another, or before it was written
+// in the call, is an InternalError that names the actor, the buffer, the owner and the element. So
+// is writing an element that another rank or chunk of the same launch has written. Unwritten memory
+// is poisoned: signalling NaNs, for whoever reads past the check.
 class Memory {
  public:
   explicit Memory(const std::vector<plan::BoundCall>& calls);  // keeps a reference
@@ -53,8 +54,10 @@ class Memory {
   };
   struct Slot {
     interp::Bytes bytes;
-    std::vector<std::int32_t> written_as;  // by element, a buffer's index, or kUnwritten
-    std::vector<Writer> written_by;        // by element
+    // By place: a buffer's index, or kUnwritten; the index in its piece; who wrote it.
+    std::vector<std::int32_t> written_as;
+    std::vector<std::int64_t> element;
+    std::vector<Writer> written_by;
   };
   static constexpr std::int32_t kUnwritten = -1, kAway = -2;
   static constexpr int kNone = -1;
@@ -62,6 +65,10 @@ class Memory {
   const plan::Plan& plan() const { return *calls_[0].bound.plan; }
   const Slot& slot(plan::BufferId buffer, int owner) const {
     return slots_[plan().buffer(buffer).slot][owner];
+  }
+  // Where the element stands in the call that the owner has entered.
+  std::int64_t place(plan::BufferId buffer, int owner, std::int64_t index) const {
+    return places_[entered_[owner]][buffer.index].at(owner, index);
   }
   void poison(int slot, int owner);
   void make_slots(plan::BufferId buffer);
@@ -73,6 +80,7 @@ class Memory {
 
   const std::vector<plan::BoundCall>& calls_;
   std::vector<std::vector<std::vector<Piece>>> pieces_;  // [call][buffer][rank]
+  std::vector<std::vector<plan::Places>> places_;        // [call][buffer]
   std::vector<std::vector<Slot>> slots_;                 // [slot][rank]
   std::vector<DTypeKind> kinds_;                         // by slot, of its first buffer
   std::vector<bool> kept_;                               // by slot: an input's or a state's

@@ -8,7 +8,10 @@
 namespace coconet::property {
 namespace {
 
-constexpr std::int64_t kChunks = 3;  // sizes are small: the default would be one
+// Sizes are small: the default would be one.
+std::int64_t chunks_of(const interp::Setting& setting) {
+  return 3 + static_cast<std::int64_t>(setting.seed % 5);
+}
 
 bool multiplies_floats(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
@@ -26,7 +29,7 @@ std::optional<std::string> CompiledRunner::operator()(const RunnerCall& call) {
   request.setting = call.setting;
   request.inputs = call.inputs;
   request.kind = runtime::RankKind::thread;
-  request.chunks.assign(compiled.plan().overlaps.size(), kChunks);
+  request.chunks.assign(compiled.plan().overlaps.size(), chunks_of(call.setting));
   request.timeout = std::chrono::seconds(60);
   // Sizes are small: by default all would be one thread's.
   request.threads = 1 + static_cast<int>(call.setting.seed / 2 % 5);

@@ -162,12 +162,19 @@ class CaseRun {
       return fail("plan, " + where + ": " + error.what());
     }
     if (!plan.overlaps.empty()) ++outcome_.chunked;
+    const std::vector<std::int64_t> chunks(plan.overlaps.size(), 1 + given_.seed % 8);
+    const plan::BoundPlan in_chunks =
+        plan::bind(plan, given_.setting.sizes, given_.setting.mesh, chunks);
+    if (std::ranges::any_of(in_chunks.buffers,
+                            [](const auto& buffer) { return buffer.ring > 0; })) {
+      ++outcome_.rings;
+    }
     const auto inputs = pieces(graph);
     for (int run = 0; run < 2; ++run) {
       simulate::ExecutorOptions options;
       options.seed = given_.seed + runs_;
       options.policy = simulate::policy_of(runs_++);
-      if (run == 1) options.chunks.assign(plan.overlaps.size(), 1 + given_.seed % 4);
+      if (run == 1) options.chunks = chunks;
       // One in four graphs is called again and again.
       const int calls = run == 1 && (given_.seed + runs_ / 2) % 4 == 0
                             ? 2 + static_cast<int>(given_.seed % 2)

@@ -42,6 +42,7 @@ struct Outcome {
   std::optional<std::string> failure;  // what did not hold
   int steps = 0;                       // that applied
   int chunked = 0;                     // plans with an overlapped group
+  int rings = 0;                       // plans performed with memory for some chunks of a buffer
 };
 
 // Draws a case: legal steps are found by trying.

@@ -42,7 +42,7 @@ TEST_P(Schedules, GiveWhatTheProgramGives) {
   const std::uint64_t cases = setting_of("COCONET_PROPERTY_CASES", kCases);
   const std::uint64_t seed = setting_of("COCONET_PROPERTY_SEED", kSeed);
   int failures = 0;
-  std::uint64_t steps = 0, run = 0, chunked = 0;
+  std::uint64_t steps = 0, run = 0, chunked = 0, rings = 0;
   std::map<std::string, int> verbs;
   const bool verbose = std::getenv("COCONET_PROPERTY_VERBOSE") != nullptr;
   std::int64_t peak = peak_mib();
@@ -53,6 +53,7 @@ TEST_P(Schedules, GiveWhatTheProgramGives) {
     ++run;
     steps += outcome.steps;
     chunked += outcome.chunked;
+    rings += outcome.rings;
     for (const Step& step : drawn.steps) ++verbs[step.verb];
     if (verbose && peak_mib() > peak + 100) {
       peak = peak_mib();
@@ -64,7 +65,10 @@ TEST_P(Schedules, GiveWhatTheProgramGives) {
     if (++failures == kMostFailures) break;
   }
   std::cout << run << " cases from seed " << seed << ": " << steps << " steps applied, " << chunked
-            << " plans in chunks\n";
+            << " plans in chunks, " << rings << " with rings\n";
+  if (cases >= kCases) {
+    EXPECT_GT(rings, 0u);
+  }
   if (verbose) {
     for (const auto& [verb, count] : verbs) std::cout << count << " x " << verb << "\n";
   }

@@ -20,7 +20,7 @@ struct Made {
       : sample(planned(program, steps, sizes, mesh)),
         compiled(sample.graph, {}, runtime::Toolchain()),
         module(compiled.library().path, compiled.plan_hash()),
-        bound(plan::bind(compiled.plan(), sample.setting.sizes, sample.setting.mesh, {3})),
+        bound(plan::bind(compiled.plan(), sample.setting.sizes, sample.setting.mesh, {5})),
         needs(execute::slots_of(bound)) {
     for (const std::string& dim : plan().graph.header().dims) dims.push_back(sizes.at(dim));
   }

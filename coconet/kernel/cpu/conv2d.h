@@ -33,9 +33,9 @@ COCONET_ONCE inline Status conv2d_piece(const Call& call, MatmulType type, const
   work.padding = padding;
   const std::int64_t x_image = work.in_channels * work.height * work.width;
   const std::int64_t out_image = work.out_channels * work.out_height * work.out_width;
-  work.x = static_cast<const char*>(x.data) + begin * x_image * x.element_size;
+  work.x = static_cast<const char*>(x.data) + (begin * x_image + x.ring) * x.element_size;
   work.weight = w.data;
-  work.out = static_cast<char*>(out.data) + begin * out_image * out.element_size;
+  work.out = static_cast<char*>(out.data) + (begin * out_image + out.ring) * out.element_size;
   work.type = type;
   const std::int64_t window = work.in_channels * work.window_height * work.window_width;
   const std::int64_t elements =

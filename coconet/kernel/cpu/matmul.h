@@ -15,9 +15,10 @@ struct MatmulOperand {
   const Space& space;
   void* data;
   int element_size;
-  std::uint64_t constant = 0;  // see Call::constant; of a right operand
+  std::int64_t ring = 0;  // what is added to the indexes of a turn (chunks.h)
 };
 
+// See Call::constant.
 inline std::uint64_t constant_of(const Call& call, int buffer) {
   return call.constant == nullptr ? 0 : call.constant[buffer];
 }
@@ -90,7 +91,7 @@ struct PieceProduct {
           b_batches > 0 ? batch_in(b.space, out.space, batch_groups, batch) : 0;
       const std::int64_t a_at = a_batch * a_batch_size + a_from + first * a_row;
       const std::int64_t b_at = b_batch * b_batch_size + b_from + columns.begin * b_column;
-      const std::int64_t out_at = (batch * rows + first) * work.n + columns.begin;
+      const std::int64_t out_at = (batch * rows + first) * work.n + columns.begin + out.ring;
       part.a = static_cast<const char*>(a.data) + a_at * a.element_size;
       part.b = static_cast<const char*>(b.data) + b_at * b.element_size;
       part.out = static_cast<char*>(out.data) + out_at * out.element_size;
@@ -121,12 +122,12 @@ struct PieceProduct {
 // a before the last are rows, or, if a is given transposed (`ta`), all before its last two batches.
 // Of K and of batches an operand may hold a part and the other all: the product is over what both
 // hold. Only rows [begin, begin + count) of out (count < 0: all), counted through all its batches:
-// a chunk of launch `launch`, during which nothing writes b.
+// a chunk of launch `launch`, during which nothing writes b; `b_constant`: constant_of b.
 COCONET_ONCE inline Status matmul_piece(const Call& call, MatmulType type, MatmulType out_type,
                                         const MatmulOperand& a, const MatmulOperand& b,
                                         const MatmulOperand& out, bool ta = false, bool tb = false,
                                         std::int64_t begin = 0, std::int64_t count = -1,
-                                        int launch = 0) {
+                                        int launch = 0, std::uint64_t b_constant = 0) {
   if (a.space.empty_here || out.space.empty_here) return kOk;
   const int b_batches = b.space.groups - 2;
   const int batch_groups = ta ? a.space.groups - 2 : b_batches;
@@ -147,8 +148,8 @@ COCONET_ONCE inline Status matmul_piece(const Call& call, MatmulType type, Matmu
   for (int g = batch_groups; g + 1 < out.space.groups; ++g) rows *= out.space.group[g].count;
   const std::int64_t end = count < 0 ? batches * rows : begin + count;
   const bool part = begin > 0 || end < batches * rows;
-  if (b.constant != 0) {
-    work.b_id = b.constant;
+  if (b_constant != 0) {
+    work.b_id = b_constant;
   } else if (part && call.id != 0 && launch < kMostLaunches) {
     work.b_id = call.id * kMostLaunches + static_cast<std::uint64_t>(launch);
   }
@@ -159,7 +160,7 @@ COCONET_ONCE inline Status matmul_piece(const Call& call, MatmulType type, Matmu
   const std::int64_t b_from = work.k > 0 ? k_begin - b_k.begin : 0;
   product.a_row = ta ? 1 : a_k.count;
   product.a_batch_size = rows * a_k.count;
-  product.a_from = ta ? a_from * rows : a_from;
+  product.a_from = (ta ? a_from * rows : a_from) + a.ring;
   product.b_batch_size = b_k.count * work.n;
   product.b_from = tb ? b_from : b_from * work.n;
   product.b_column = tb ? b_k.count : 1;

@@ -76,10 +76,9 @@ COCONET_ONCE inline std::int64_t run_begin(const Space& space, std::int64_t widt
 // Where a kernel's runs may be cut: see Runs.
 enum class RunCut { anywhere, at_rows, at_blocks };
 
-using SpaceLaunch = Status (*)(const Ranks& ranks, const Space& space);
-
-COCONET_ONCE inline Status divided_among_threads(const Ranks& ranks, const Space& space,
-                                                 RunCut where, SpaceLaunch launch) {
+template <class Launch>
+COCONET_ONCE Status divided_among_threads(const Ranks& ranks, const Space& space, RunCut where,
+                                          const Launch& launch) {
   const std::int64_t count = space.count();
   const int parts = parts_of(ranks.call, count);
   if (parts == 1) return launch(ranks, space);
@@ -96,7 +95,8 @@ COCONET_ONCE inline Status divided_among_threads(const Ranks& ranks, const Space
 }
 
 // launch(ranks, space), of which each thread visits some runs.
-inline Status divided(const Ranks& ranks, const Space& space, RunCut where, SpaceLaunch launch) {
+template <class Launch>
+Status divided(const Ranks& ranks, const Space& space, RunCut where, const Launch& launch) {
   if (ranks.call.threads == 1) return launch(ranks, space);
   return divided_among_threads(ranks, space, where, launch);
 }

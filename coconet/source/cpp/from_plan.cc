@@ -125,25 +125,23 @@ class ModulePrinter {
            ">(call, buffer::" + buffers_.of[id.index] + ", call.rank)";
   }
 
-  std::string constant_of(BufferId id) const {
-    return ", constant_of(call, buffer::" + buffers_.of[id.index] + ")";
-  }
-
   // Begins a launch of a product: the spaces of its operands and of its result, and the arguments
-  // that describe them, of `constant` whether it is so. A chunk of an overlapped group is `count`
-  // rows from `begin` on.
+  // that describe them. A chunk of an overlapped group is `count` rows from `begin` on.
   std::string product_heading(int l, const std::vector<std::pair<const char*, BufferId>>& tensors,
-                              std::string* arguments, BufferId constant = {}) {
-    std::string out = "COCONET_ONCE Status launch_" + std::to_string(l) +
-                      "(const Ranks& ranks, [[maybe_unused]] std::int64_t begin = 0,\n"
-                      "                [[maybe_unused]] std::int64_t count = -1) {\n"
-                      "  const Call& call = ranks.call;\n";
+                              std::string* arguments) {
+    const std::string parameters =
+        touches_ring(plan_, l)
+            ? "std::int64_t begin, std::int64_t count,\n                const ChunkTurn& turn"
+            : "[[maybe_unused]] std::int64_t begin = 0,\n"
+              "                [[maybe_unused]] std::int64_t count = -1";
+    std::string out = "COCONET_ONCE Status launch_" + std::to_string(l) + "(const Ranks& ranks, " +
+                      parameters + ") {\n  const Call& call = ranks.call;\n";
     for (const auto& [name, id] : tensors) {
       const TensorType& type = plan_.buffer(id).type;
       out += "  const Space " + std::string(name) + " = " + pieces_.of(type) + ";\n";
       *arguments += ", {" + std::string(name) + ", " + own_pointer(id) + ", " +
                     std::to_string(size_of(type.dtype.kind)) +
-                    (id == constant ? constant_of(id) : "") + "}";
+                    (plan_.buffer(id).ring > 0 ? ", " + ring_text(plan_, id, name) : "") + "}";
     }
     return out;
   }
@@ -154,12 +152,13 @@ class ModulePrinter {
 
   std::string matmul_text(int l, const MatmulLaunch& matmul) {
     std::string operands;
-    std::string out = product_heading(l, {{"a", matmul.a}, {"b", matmul.b}, {"out", matmul.out}},
-                                      &operands, matmul.b);
+    std::string out =
+        product_heading(l, {{"a", matmul.a}, {"b", matmul.b}, {"out", matmul.out}}, &operands);
     out += rows_scale(l, matmul);
     return out + "  return matmul_piece(call, " + product_type(matmul.a) + ", " +
            product_type(matmul.out) + operands + ", " + (matmul.ta ? "true" : "false") + ", " +
-           (matmul.tb ? "true" : "false") + ", begin, count, " + std::to_string(l) + ");\n}\n\n";
+           (matmul.tb ? "true" : "false") + ", begin, count, " + std::to_string(l) +
+           ", constant_of(call, buffer::" + buffers_.of[matmul.b.index] + "));\n}\n\n";
   }
 
   std::string conv2d_text(int l, const Conv2dLaunch& conv) {

@@ -60,7 +60,8 @@ KernelPrinter::KernelPrinter(const plan::Plan& plan, int launch, const plan::Ker
 
 std::string KernelPrinter::text() {
   out_ = "COCONET_ONCE Status launch_" + std::to_string(launch_) +
-         "(const Ranks& ranks, [[maybe_unused]] const Space& space) {\n";
+         "(const Ranks& ranks, [[maybe_unused]] const Space& space" +
+         (touches_ring(plan_, launch_) ? ", const ChunkTurn& turn" : "") + ") {\n";
   print_preamble();
   print_call_values();
   if (visits(kernel_)) {
@@ -109,7 +110,13 @@ void KernelPrinter::print_preamble() {
     const auto [layout, fresh] = layouts_.try_emplace(piece, "at_" + name);
     if (fresh) line("  ", "const Space " + layout->second + " = " + piece + ";");
   };
-  for (int b : laid_out) lay_out(plan_.buffers[b].type, names_of({b}));
+  for (int b : laid_out) {
+    lay_out(plan_.buffers[b].type, names_of({b}));
+    if (plan_.buffers[b].ring == 0) continue;
+    const std::string layout = layouts_.at(pieces_.of(plan_.buffers[b].type));
+    line("  ",
+         "const std::int64_t ring_" + names_of({b}) + " = " + ring_text(plan_, {b}, layout) + ";");
+  }
   for (Id id = 0; id < static_cast<Id>(loop_.size()); ++id) {
     if (across(id)) lay_out(plan_.graph.node(at(id).origin).type, name_[id]);
   }
@@ -221,7 +228,8 @@ void KernelPrinter::print_tile() {
             ? list_text(plan_, kernel_.space.shape[0]) + ".member_of[run.global / kBlockElements]"
         : block ? "run.global / kBlockElements - " + layout + ".group[0].begin"
                 : "index_in(" + layout + ", run.coordinates, space.dims)" +
-                      (moves({b}) ? " + offset" : "");
+                      (moves({b}) ? " + offset" : "") +
+                      (plan_.buffers[b].ring > 0 ? " + ring_" + name : "");
     const auto [first, fresh] = known.try_emplace(index, name + "_i");
     line(kIndent, "[[maybe_unused]] const std::int64_t " + name +
                       "_i = " + (fresh ? index : first->second) + ";");

@@ -144,6 +144,7 @@ constexpr std::string_view kUsed[] = {"f16",
                                       "reduce_groups",
                                       "reduce_held",
                                       "reduce_row",
+                                      "row_elements",
                                       "rows_of",
                                       "store_all",
                                       "store_held",
@@ -151,6 +152,9 @@ constexpr std::string_view kUsed[] = {"f16",
                                       "slot",
                                       "store_tile",
                                       "stream_copy",
+                                      "turn",
+                                      "part",
+                                      "of",
                                       "valid",
                                       "valid_in",
                                       "wait_for",
@@ -209,8 +213,8 @@ std::string Names::fresh_buffer(const std::string& wanted) {
 }
 
 std::vector<std::string> derived_names(const std::string& buffer) {
-  return {buffer + "_i",    "at_" + buffer,   "to_" + buffer,
-          "held_" + buffer, buffer + "_wide", "to_" + buffer + "_wide"};
+  return {buffer + "_i",    "at_" + buffer,           "to_" + buffer,  "held_" + buffer,
+          buffer + "_wide", "to_" + buffer + "_wide", "ring_" + buffer};
 }
 
 // Escaped names end in _x, and so are those escaped that do already: no two dims meet.

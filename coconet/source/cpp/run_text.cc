@@ -73,9 +73,12 @@ class RunPrinter {
   static std::string chunks_name(int group) { return "chunks_" + std::to_string(group); }
 
   void print_wait(const Wait& wait, const std::string& indent, const std::string& tick, int launch,
-                  const std::string& chunk) {
-    line(indent, "COCONET_TRY(wait_for(call, " + peers_name(plan_.graph.mesh(), wait.axes) + ", " +
-                     tick_of(wait.on, wait.same_chunk, chunk) + ", " + tick + ", " +
+                  std::string chunk) {
+    const std::string behind = std::to_string(wait.behind);
+    const std::string when = wait.behind > 0 ? "if (chunk >= " + behind + ") " : "";
+    if (wait.behind > 0) chunk += " - " + behind;
+    line(indent, when + "COCONET_TRY(wait_for(call, " + peers_name(plan_.graph.mesh(), wait.axes) +
+                     ", " + tick_of(wait.on, wait.same_chunk, chunk) + ", " + tick + ", " +
                      std::to_string(launch) + "));");
   }
 
@@ -93,10 +96,21 @@ class RunPrinter {
     if (launch.signals) line("  ", "signal(call, " + done + ");");
   }
 
+  // `turn`: see touches_ring; or "".
+  static std::string launch_call(int l, const std::string& ranks, const std::string& rows,
+                                 const std::string& turn) {
+    return "launch_" + std::to_string(l) + "(" + ranks + ", " + rows +
+           (turn.empty() ? "" : ", " + turn) + ")";
+  }
+
   // The launch of a kernel on a space, by the threads of the rank unless it is done once.
-  static std::string kernel_call(int l, const Kernel& kernel, const std::string& space) {
-    const std::string launch = "launch_" + std::to_string(l), cut = run_cut_text(kernel);
-    if (cut.empty()) return launch + "(ranks, " + space + ")";
+  static std::string kernel_call(int l, const Kernel& kernel, const std::string& space,
+                                 const std::string& turn = "") {
+    const std::string cut = run_cut_text(kernel);
+    if (cut.empty()) return launch_call(l, "ranks", space, turn);
+    const std::string launch = turn.empty() ? "launch_" + std::to_string(l)
+                                            : "[&](const Ranks& of, const Space& part) { return " +
+                                                  launch_call(l, "of", "part", turn) + "; }";
     return "divided(ranks, " + space + ", " + cut + ", " + launch + ")";
   }
 
@@ -184,11 +198,13 @@ class RunPrinter {
     line("    ", "if (const std::int64_t chunk = beat - " + std::to_string(launch.lag) +
                      "; chunk >= 0 && chunk < " + chunks + ".count) {");
     for (const Wait& wait : launch.waits) print_wait(wait, "      ", done, l, "chunk");
+    const auto turn = [&](const std::string& owner) {
+      return touches_ring(plan_, l) ? "{" + chunks + ", " + owner + ", chunk}" : "";
+    };
     const Kernel* kernel = std::get_if<Kernel>(&launch.work);
     // Of a kernel `rows` is a space.
-    const auto call = [&](const std::string& rows) {
-      return kernel ? kernel_call(l, *kernel, rows)
-                    : "launch_" + std::to_string(l) + "(ranks, " + rows + ")";
+    const auto call = [&](const std::string& rows, const std::string& turn) {
+      return kernel ? kernel_call(l, *kernel, rows, turn) : launch_call(l, "ranks", rows, turn);
     };
     if (works_on_own_slice(launch, group)) {
       line("      ",
@@ -196,7 +212,7 @@ class RunPrinter {
       const std::string range = range_text(group, "rows.begin", "rows.count");
       const std::string rows =
           kernel ? "rows_of(" + pieces_.of(kernel->space) + ", 0, " + range + ")" : range;
-      line("      ", "COCONET_TRY(" + call(rows) + ");");
+      line("      ", "COCONET_TRY(" + call(rows, turn("ranks.coordinates[" + axis + "]")) + ");");
     } else {
       line("      ", "COCONET_TRY(" + chunks +
                          ".of_all(chunk, [&](std::int64_t begin, std::int64_t count) {");
@@ -205,7 +221,7 @@ class RunPrinter {
       const std::string rows = kernel ? "rows_of(merged(" + pieces_.of(kernel->space) + ", " +
                                             std::to_string(last) + "), 0, " + range + ")"
                                       : range;
-      line("      ", "  return " + call(rows) + ";");
+      line("      ", "  return " + call(rows, turn(chunks + ".owner_of(begin)")) + ";");
       line("      ", "}));");
     }
     if (launch.signals) line("      ", "signal(call, " + done + ");");

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "coconet/plan/access.h"
+#include "coconet/plan/bind.h"
 #include "coconet/type/list.h"
 
 namespace coconet::source::cpp {
@@ -113,6 +115,22 @@ std::string peers_name(const Mesh& mesh, const AxisList& axes) {
   std::string out;
   for (int axis : axes) out += mesh.axes[axis] + "_";
   return out + "ranks";
+}
+
+bool touches_ring(const plan::Plan& plan, int launch) {
+  return std::ranges::any_of(
+      plan::accesses_of(plan, plan.launches.at(launch)),
+      [&](const plan::Access& access) { return plan.buffer(access.buffer).ring > 0; });
+}
+
+std::string ring_text(const plan::Plan& plan, plan::BufferId ring, const std::string& space) {
+  const plan::Buffer& buffer = plan.buffer(ring);
+  const plan::OverlapGroup& group = plan.overlaps.at(plan.launch(buffer.first).overlap);
+  const std::string row =
+      group.slice.flat ? "kBlockElements"
+                       : "row_elements(" + space + ", " + std::to_string(group.slice.last) + ")";
+  return std::string("turn.to_ring") + (plan::cut_as(buffer.type, group) ? "_of_slice(" : "(") +
+         std::to_string(buffer.ring) + ") * " + row;
 }
 
 std::string as_comment(const std::string& text, const std::string& indent) {

@@ -23,6 +23,10 @@ std::string product_text(const plan::Plan& plan, const Shape& shape);
 std::string list_text(const plan::Plan& plan, const Dim& dim);
 std::string axes_text(const AxisList& axes);                     // "{0, 1}"
 std::string peers_name(const Mesh& mesh, const AxisList& axes);  // "dp_tp_ranks"
+// Some buffer that the launch touches is a ring: it is told which turn it performs.
+bool touches_ring(const plan::Plan& plan, int launch);
+// What is added, in a turn, to indexes of elements of a ring whose piece is laid out by `space`.
+std::string ring_text(const plan::Plan& plan, plan::BufferId ring, const std::string& space);
 std::string as_comment(const std::string& text, const std::string& indent);
 
 // The functions that give the piece of each type that a module touches: one for each shape and

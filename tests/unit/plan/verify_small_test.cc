@@ -1,9 +1,13 @@
 // The small cases that a plan is verified on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "coconet/plan/from_schedule.h"
+#include "coconet/plan/small_sizes.h"
 #include "coconet/plan/verify.h"
 #include "coconet/schedule/file.h"
+#include "tests/support/planned.h"
 
 namespace coconet {
 namespace {
@@ -28,6 +32,20 @@ TEST(VerifySmall, FindsSizesThatRequirementsAllow) {
   }
   EXPECT_EQ(cases_of("require size(dp) == 8", tensor).verified, 1);
   EXPECT_EQ(cases_of("require size(dp) == 800", tensor).verified, 0);
+}
+
+// Rings are shorter than what ranks hold, alone and with peers.
+TEST(VerifySmall, ReachesRings) {
+  plan::Plan plan =
+      planned(kAttention, kAttentionOverlapped, {{"B", 2}, {"S", 5}, {"H", 3}}, {2}).plan;
+  EXPECT_EQ(plan::longest_ring(plan), 3);
+  for (const MeshSizes& mesh : plan::small_meshes(plan.graph)) {
+    const plan::BoundPlan bound = plan::bind(plan, plan::ring_sizes(plan), mesh, {12});
+    EXPECT_TRUE(std::any_of(bound.buffers.begin(), bound.buffers.end(),
+                            [](const plan::BoundBuffer& buffer) { return buffer.ring == 3; }));
+  }
+  plan.launches[0].waits.clear();
+  EXPECT_THROW(plan::verify_small(plan), InternalError);
 }
 
 // A side of two blocks makes a matrix of four million elements: said, not tried.

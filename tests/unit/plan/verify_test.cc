@@ -213,8 +213,39 @@ std::vector<Broken> broken_memory_and_waits() {
   };
 }
 
+// Launch 0 writes `layer`, a ring of 3 chunks, and waits for the chunk 3 before of launch 1.
+std::vector<Broken> broken_rings() {
+  const auto layer = [](Plan& plan) -> Buffer& {
+    return plan.buffers.at(std::get<MatmulLaunch>(plan.launches[0].work).out.index);
+  };
+  return {
+      {"ARingThatIsTooShort", kAttentionOverlapped, [=](Plan& plan) { layer(plan).ring = 1; },
+       "launch 0 (layer): does not hold: layer, a ring, holds a chunk until launch 1 has touched "
+       "it"},
+      {"AnOutputThatIsARing", kAttentionOverlapped,
+       [](Plan& plan) { plan.buffers[plan.outputs[0].buffer.index].ring = 2; },
+       "an output is no ring"},
+      {"ARingOfAnInput", kAttentionOverlapped,
+       [](Plan& plan) { plan.buffers[plan.parameter("x").index].ring = 2; },
+       "x, a ring, lives in one overlapped group"},
+      {"ARingThatLivesLonger", kAttentionOverlapped,
+       [=](Plan& plan) { layer(plan).last = LaunchId{2}; },
+       "layer, a ring, lives in one overlapped group"},
+      {"AWaitForATurnToCome", kAttentionOverlapped,
+       [](Plan& plan) { plan.launches[0].waits.at(0).behind = 1; },
+       "launch 0 (layer): does not hold: a wait is on an earlier turn"},
+      {"AChunkThatComesAfter", kAttentionOverlapped,
+       [](Plan& plan) { plan.launches[0].waits.at(0).behind = -2; }, "a chunk is before another"},
+      {"AChunkBeforeOfNoGroup", "", [](Plan& plan) { plan.launches[1].waits[0].behind = 1; },
+       "a chunk is before another"},
+      {"AWaitOnNoLaunch", "", [](Plan& plan) { plan.launches[1].waits[0].on = LaunchId{9}; },
+       "a launch exists"},
+  };
+}
+
 std::vector<Broken> broken() {
   std::vector<Broken> out = broken_names_and_values();
+  for (Broken& one : broken_rings()) out.push_back(std::move(one));
   for (Broken& one : broken_memory_and_waits()) out.push_back(std::move(one));
   return out;
 }

@@ -19,7 +19,7 @@ using plan::LaunchId;
 using plan::Plan;
 
 constexpr int kSeeds = 60;
-constexpr std::int64_t kChunks = 3;
+constexpr std::int64_t kChunks = 4;
 constexpr int kCalls = 2;
 
 using Calls = std::vector<plan::BoundCall>;
@@ -263,6 +263,31 @@ std::vector<Fault> faults_of_order() {
   };
 }
 
+// In chunks of two rows of the eight that either rank has: a ring of three of these four.
+std::vector<Fault> faults_of_rings() {
+  const auto ring = [](const char* name, const std::function<void(Plan&)>& plant,
+                       const char* words) {
+    return Fault{name,  kAttention, kAttentionOverlapped, {{"B", 2}, {"S", 8}, {"H", 3}}, {2},
+                 plant, words};
+  };
+  const auto behind = [](Plan& plan) -> plan::Wait& { return plan.launches[0].waits.at(0); };
+  return {
+      ring(
+          "ARingIsWrittenOverBeforePeersHaveReadIt",
+          [](Plan& plan) { plan.launches[0].waits.clear(); },
+          "no wait orders rank 1 in launch 1 (ar), chunk 0 and rank 0 in launch 0 (layer), chunk "
+          "3, which touch element"),
+      ring(
+          "AWaitIsForAChunkTooFarBefore", [=](Plan& plan) { ++behind(plan).behind; },
+          "no wait orders rank 1 in launch 1 (ar), chunk 0 and rank 0 in launch 0 (layer), chunk "
+          "3, which touch element"),
+      ring(
+          "ARingIsTooShort",
+          [](Plan& plan) { plan.buffers[buffer_named(plan, "layer").index].ring = 2; },
+          "no wait orders rank"),
+  };
+}
+
 Fault of_gather(
     const char* name, const char* words, const std::function<void(Plan&)>& plant,
     const std::function<void(Calls&)>& plant_in_calls = [](Calls&) {}) {
@@ -312,7 +337,7 @@ std::vector<Fault> faults_between_calls() {
 std::vector<Fault> faults() {
   std::vector<Fault> out;
   for (const auto& some : {faults_of_folds(), faults_of_reads_and_writes(), faults_of_order(),
-                           faults_between_calls()}) {
+                           faults_of_rings(), faults_between_calls()}) {
     out.insert(out.end(), some.begin(), some.end());
   }
   return out;
@@ -341,7 +366,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, PlantedFault, testing::ValuesIn(faults()),
 TEST(VerifySmall, GivesTheNumberOfCases) {
   for (const char* steps : {"", kAttentionOverlapped}) {
     const Planned sample = planned(kAttention, steps, tail(), {2});
-    EXPECT_EQ(plan::verify_small(sample.plan).verified, *steps ? 6 : 3);
+    EXPECT_EQ(plan::verify_small(sample.plan).verified, *steps ? 9 : 3);
   }
   EXPECT_EQ(plan::verify_small(planned(kNormStep, kNormStepSharded, {{"N", 5}}, {2}).plan).verified,
             6);
