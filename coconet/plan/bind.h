@@ -56,7 +56,7 @@ struct BoundPlan {
 };
 
 // `chunks`, by knob: 0 or left out for about 64 rows of the largest slice in a chunk, at most 8
-// chunks; never more chunks than the largest slice has rows, or than 65,536. UserError for a dim
+// chunks (of a staging group: for 256 KiB that a rank copies in a chunk); never more chunks than the largest slice has rows, or than 65,536. UserError for a dim
 // without size, a mesh of another number of axes or of more than kMaxRanks ranks, a root that is no
 // rank of its axis, a number of chunks below 0.
 BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,

@@ -45,6 +45,7 @@ struct Buffer {
   bool symmetric = false;  // derived: a peer reads or writes it
   int slot = -1;  // derived: buffers of one slot share memory, their lifetimes being disjoint
   LaunchId first, last;  // derived lifetime of a temporary: launches that touch it first and last
+  bool of_caller = false;  // in memory that the caller binds to a call (plan/staging.h): private
 };
 
 // --- Kernels ---
@@ -174,6 +175,7 @@ struct Launch {
   int lag = 0;              // inside an overlapped group: chunk c runs at beat c + lag
   std::vector<Wait> waits;  // derived
   bool signals = false;     // derived: some wait is on it; it publishes each turn that is done
+  bool staging = false;     // a copy to or from memory of the caller's (plan/staging.h)
 };
 
 // Launches first..last (adjacent) run chunk by chunk: at beat t, each in order performs chunk t -
@@ -187,6 +189,8 @@ struct OverlapGroup {
   Slice slice;    // a range of leading dims, or (*)
   AxisList axes;  // whose ranks own the slices
   int knob = 0;
+  bool staging = false;  // of no schedule: copies between the caller's memory and the heap, and
+                         // what reads or writes there; a chunk is what stays in a core's cache
 };
 
 struct PlanOutput {

@@ -18,6 +18,7 @@ namespace coconet::plan {
 // 6. A kernel reads a buffer that it writes only at the very element or run that it writes; the
 //    other launches never.
 // 7. Buffers of one slot have disjoint lifetimes, and a peer's accesses make a buffer symmetric.
+// 8. What stands in the caller's memory is an input, a state or an output, and no peer's.
 // InternalError that names launch and rule. Pure.
 void verify(const Plan& plan);
 
