@@ -46,7 +46,8 @@ int Bindings::bind(const std::string& name, std::span<std::byte> memory) {
   }
   Place& place = found->second;
   const std::size_t needed = bytes(name);
-  const std::string of = "bind: " + name + ", " + type(place.buffer).text(bound_.plan->graph.mesh());
+  const std::string of =
+      "bind: " + name + ", " + type(place.buffer).text(bound_.plan->graph.mesh());
   if (memory.size() != needed) {
     throw UserError(ErrorKind::usage, of + ", takes " + std::to_string(needed) + " bytes on rank " +
                                           std::to_string(rank_) + "; found memory of " +

@@ -112,6 +112,10 @@ class Job {
       addresses_[std::size_t(buffer) * job_.ranks_ + rank()] = memory.data();
     }
 
+    std::size_t bytes(const std::string& name) const override {
+      return job_.held_bytes(job_.find_buffer(name), communicator_.rank());
+    }
+
     // Memory of this rank's own for all that is staged: at no better address than dtypes need.
     void bind_all() {
       for (const std::string& name : bindings_.names()) {

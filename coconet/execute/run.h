@@ -38,8 +38,9 @@ struct RunResult {
   std::vector<std::vector<double>> microseconds;
 };
 
-// What is staged stands in memory that each rank takes for the run. UserError(data) for inputs that are missing, of another size or not the program's,
-// UserError(runtime) for a rank that died or did not come.
+// What is staged stands in memory that each rank takes for the run. UserError(data) for inputs that
+// are missing, of another size or not the program's, UserError(runtime) for a rank that died or did
+// not come.
 RunResult run(const Compiled& compiled, const RunRequest& request);
 
 // One rank of a started program: its calls are made by whoever holds this, as often as wanted.
@@ -63,6 +64,8 @@ class RankCalls {
   // where it is written when the input is not needed any more. UserError(usage) for what does not
   // fit: here, or in call() if memory is missing or overlaps.
   virtual void bind(const std::string& name, std::span<std::byte> memory) = 0;
+  // Of this rank's piece of an input, state or output. UserError(usage) for another name.
+  virtual std::size_t bytes(const std::string& name) const = 0;
   // This rank's own piece of an input, state or output, where the calls read and write it; of one
   // that is staged, what has been bound. UserError(usage) for another name, or if nothing has been.
   // Their dtype is the caller's to know, or to have checked:

@@ -208,6 +208,9 @@ void check_chunks(const Plan& plan, const std::vector<std::int64_t>& chunks) {
   for (const Group& group : plan.graph.groups()) {
     if (group.kind == GroupKind::overlapped) names.push_back(group.name);
   }
+  for (const OverlapGroup& group : plan.overlaps) {
+    if (group.staging) names.push_back(group.name);
+  }
   if (chunks.size() <= names.size()) return;
   throw UserError(ErrorKind::usage, "numbers of chunks found: " + std::to_string(chunks.size()) +
                                         "; overlapped groups of this schedule: " + listed(names) +

@@ -6,7 +6,7 @@
 namespace coconet::plan {
 
 struct PlanOptions {
-  std::string schedule;  // its name, for print
+  std::string schedule = {};  // its name, for print
   // Every value in a buffer of its own, an output "#index": for --verify. Not those that a fused
   // kernel cannot store, as what it computes of a peer's piece.
   bool keep_values = false;

@@ -7,6 +7,18 @@
 namespace coconet::plan {
 namespace {
 
+// Every element of one stands where that of the other does.
+bool stand_alike(const TensorType& a, const TensorType& b) {
+  if (!(a.shape == b.shape) || size_of(a.dtype.kind) != size_of(b.dtype.kind)) return false;
+  for (int axis = 0; axis < a.layout.axes(); ++axis) {
+    if (a.layout.is<Rooted>(axis) || b.layout.is<Rooted>(axis)) return false;
+  }
+  const std::vector<int>& order = a.layout.slice_order();
+  return order == b.layout.slice_order() && std::ranges::all_of(order, [&](int axis) {
+           return a.layout.slice(axis) == b.layout.slice(axis);
+         });
+}
+
 bool touches(const Plan& plan, const Launch& launch, BufferId buffer, bool write) {
   return std::ranges::any_of(accesses_of(plan, launch), [&](const Access& access) {
     return access.buffer == buffer && access.write == write;
@@ -51,9 +63,10 @@ std::vector<bool> written_buffers(const Plan& plan) {
 }
 
 bool may_share_memory(const Plan& plan, BufferId read, BufferId written) {
-  const TensorType &a = plan.buffer(read).type, &b = plan.buffer(written).type;
-  const bool alike = a.shape == b.shape && a.layout == b.layout &&
-                     size_of(a.dtype.kind) == size_of(b.dtype.kind);
+  const bool alike = stand_alike(plan.buffer(read).type, plan.buffer(written).type);
+  const bool stays = std::ranges::any_of(
+      plan.outputs, [&](const PlanOutput& output) { return output.buffer == read; });
+  if (stays || plan.buffer(written).role != BufferRole::temporary) return false;
   std::vector<const Launch*> writers;  // so far
   for (const Launch& launch : plan.launches) {
     const bool writes = touches(plan, launch, written, true);

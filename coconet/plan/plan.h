@@ -44,7 +44,7 @@ struct Buffer {
   BufferRole role = BufferRole::temporary;
   bool symmetric = false;  // derived: a peer reads or writes it
   int slot = -1;  // derived: buffers of one slot share memory, their lifetimes being disjoint
-  LaunchId first, last;  // derived lifetime of a temporary: launches that touch it first and last
+  LaunchId first, last;    // derived lifetime of a temporary: launches that touch it first and last
   bool of_caller = false;  // in memory that the caller binds to a call (plan/staging.h): private
 };
 

@@ -64,7 +64,7 @@ class Printer {
     static constexpr const char* kRoles[] = {"input", "state", "scalar", "temporary"};
     out_ += "buffer " + buffer.name + ": " + buffer.type.text(mesh_) + " " +
             kRoles[static_cast<int>(buffer.role)];
-    out_ += buffer.of_caller ? " in memory of the caller's"
+    out_ += buffer.of_caller   ? " in memory of the caller's"
             : buffer.symmetric ? " symmetric"
                                : " private";
     if (buffer.role == BufferRole::temporary) out_ += " slot " + std::to_string(buffer.slot);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coconet/base/nearest.h"
+#include "coconet/graph/walk.h"
 #include "coconet/plan/access.h"
 #include "coconet/plan/chunking.h"
 
@@ -10,7 +11,10 @@ namespace coconet::plan {
 namespace {
 
 [[noreturn]] void refuse_name(const Graph& graph, const std::string& name) {
-  const std::vector<std::string> known = names_to_stage(graph);
+  std::vector<std::string> known = names_to_stage(graph);
+  for (const Output& output : graph.outputs()) {
+    if (std::ranges::count(known, output.name) == 0) known.push_back(output.name);
+  }
   const std::size_t dot = name.find('.');
   const NodeId list = graph.find(name.substr(0, dot));
   if (dot != std::string::npos && list.valid() && graph.node(list).type.is_list()) {
@@ -23,6 +27,15 @@ namespace {
                                         suggestion(name, known) + "; there are " + listed(known));
 }
 
+// An input that is updated is copied to an output of its old value.
+bool stands_in_input(const Graph& graph, NodeId id) {
+  if (std::holds_alternative<Update>(graph.node(id).op)) return true;
+  if (!std::holds_alternative<Input>(graph.node(id).op)) return false;
+  return std::ranges::none_of(graph.nodes(), [&](const Node& node) {
+    return std::holds_alternative<Update>(node.op) && base_of(graph, node.inputs[0]) == id;
+  });
+}
+
 }  // namespace
 
 std::vector<std::string> names_to_stage(const Graph& graph) {
@@ -31,7 +44,10 @@ std::vector<std::string> names_to_stage(const Graph& graph) {
     const Input* input = std::get_if<Input>(&node.op);
     if (input && input->kind != InputKind::scalar) out.push_back(node.name);
   }
+  std::vector<NodeId> seen;
   for (const Output& output : graph.outputs()) {
+    if (stands_in_input(graph, output.node) || std::ranges::count(seen, output.node) > 0) continue;
+    seen.push_back(output.node);
     if (std::ranges::count(out, output.name) == 0) out.push_back(output.name);
   }
   return out;

@@ -21,7 +21,8 @@
 
 namespace coconet::plan {
 
-// Every input, state and output; not scalars.
+// Every input, state and output that has memory of its own; not scalars. What updates an input or
+// state, and an output that is one, stands where that does.
 std::vector<std::string> names_to_stage(const Graph& graph);
 
 class Staging {

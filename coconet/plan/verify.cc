@@ -191,9 +191,8 @@ class Verifier {
       const Buffer& buffer = plan_.buffers[b];
       if (!buffer.of_caller) continue;
       expect(!buffer.symmetric, buffer.name + " is in the caller's memory and no peer reaches it");
-      const bool output = std::ranges::any_of(plan_.outputs, [&](const PlanOutput& one) {
-        return one.buffer == BufferId{b};
-      });
+      const bool output = std::ranges::any_of(
+          plan_.outputs, [&](const PlanOutput& one) { return one.buffer == BufferId{b}; });
       expect(output || buffer.role != BufferRole::temporary,
              buffer.name + " is in the caller's memory, which has a name");
     }

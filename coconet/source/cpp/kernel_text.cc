@@ -352,8 +352,8 @@ std::string copy_text(const plan::Plan& plan, int launch, const plan::Kernel& ke
   return "COCONET_ONCE Status launch_" + std::to_string(launch) +
          "(const Ranks& ranks, const Space& space) {\n  const Call& call = ranks.call;\n"
          "  copy_space(space, " +
-         pieces.of(plan.buffer(to).type) + ",\n             " + pointer(from) +
-         ",\n             " + pointer(to) + ");\n  return kOk;\n}\n\n";
+         pieces.of(plan.buffer(to).type) + ",\n             " + pointer(from) + ",\n             " +
+         pointer(to) + ");\n  return kOk;\n}\n\n";
 }
 
 }  // namespace
