@@ -2,7 +2,9 @@
 #include <stdexcept>
 
 #include "bench/ours/ours.h"
+#include "bench/worker/arrays.h"
 #include "bench/worker/inputs.h"
+#include "coconet/plan/staging.h"
 #include "coconet/schedule/apply.h"
 #include "coconet/schedule/file.h"
 #include "coconet_paths.h"
@@ -59,7 +61,9 @@ void run(const Arguments& arguments) {
   const int ranks = static_cast<int>(arguments.number("ranks", 2));
   const DTypeKind dtype = dtype_of(arguments.text("dtype"));
   const Graph graph = scheduled(source_of(program), arguments.text("schedule"), dtype);
-  const execute::Compiled compiled(graph, {}, runtime::Toolchain());
+  std::vector<std::string> staged;
+  if (arguments.text("staged") == "yes") staged = plan::names_to_stage(graph);
+  const execute::Compiled compiled(graph, {.staged = staged}, runtime::Toolchain());
   execute::RunRequest request;
   request.setting.mesh = MeshSizes{{ranks}};
   Sizes& sizes = request.setting.sizes;
@@ -82,6 +86,11 @@ void run(const Arguments& arguments) {
   }
   execute::run_on_ranks(compiled, request, [&](execute::RankCalls& calls) {
     pin(arguments, calls.rank());
+    Arrays arrays(true);  // as those of tuned peers
+    for (const std::string& name : staged) {
+      const std::size_t bytes = calls.bytes(name);
+      calls.bind(name, {arrays.make<std::byte>(static_cast<std::int64_t>(bytes)), bytes});
+    }
     const auto operations =
         program == "rms_norm" ? our_rows(calls, problem, ranks)
         : program == "matmul"

@@ -249,7 +249,7 @@ int run(const Wanted& wanted, const std::string& folder) {
     setup.ranks = ranks;
     std::printf("ranks %d on cores", ranks);
     for (const int core : setup.cores) std::printf(" %d", core);
-    std::printf("; buffers of ours registered, as there is no other way yet\n");
+    std::printf("; buffers of ours registered, but in rows that say staged\n");
     const bool crowded = ranks > static_cast<int>(setup.cores.size());
     setup.peers = peers_of(wanted, folder, ranks, crowded).there;
     measure_all(wanted, setup, total);

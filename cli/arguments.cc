@@ -46,6 +46,16 @@ void add_file_options(CLI::App& app, FileArguments& arguments) {
       ->allow_extra_args(false);
 }
 
+void add_staged_option(CLI::App& app, std::optional<std::string>& to) {
+  app.add_option_function<std::vector<std::string>>(
+         "--staged",
+         [&to](const std::vector<std::string>& found) { to = found.empty() ? "" : found[0]; },
+         "inputs, states and outputs in memory of the ranks' own, not of the runtime: "
+         "g,p: these; alone, behind FILE: all but scalars")
+      ->expected(0, 1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+}
+
 void add_run_options(CLI::App& app, RunArguments& arguments) {
   add_file_options(app, arguments.file);
   const auto list = [&](const char* name, std::vector<std::string>& to, const char* help) {
@@ -80,6 +90,7 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(integer_needed);
+  add_staged_option(app, arguments.staged);
   app.add_option("--seed", arguments.seed, "of dropout and of inputs that are not given")
       ->check([](const std::string& text) {
         std::uint64_t seed = 0;

@@ -31,6 +31,9 @@ struct FileArguments {
 };
 void add_file_options(CLI::App& app, FileArguments& arguments);
 
+// `--staged`: "", every tensor; `--staged g,p`: these.
+void add_staged_option(CLI::App& app, std::optional<std::string>& to);
+
 struct RunArguments {
   FileArguments file;
   std::optional<std::int64_t> ranks;    // of a mesh of one axis
@@ -42,6 +45,7 @@ struct RunArguments {
   std::vector<std::string> wants;       // "out=FILE[:name]"
   std::vector<std::string> bounds;      // "ABS[,REL]", one for each --want, or one for all
   std::vector<std::int64_t> chunks;
+  std::optional<std::string> staged;  // see add_staged_option
   std::string out;
   std::uint64_t seed = 0;
   std::int64_t repeat = 1;

@@ -1,9 +1,11 @@
 #include "cli/load.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "coconet/base/error.h"
 #include "coconet/base/nearest.h"
+#include "coconet/plan/staging.h"
 
 namespace coconet::cli {
 
@@ -50,6 +52,15 @@ const Graph& program_of(const File& file, const FileArguments& arguments) {
                                           listed(names));
   }
   return file.program(arguments.program);
+}
+
+std::vector<std::string> staged_of(const std::optional<std::string>& option, const Graph& graph) {
+  if (!option) return {};
+  if (option->empty()) return plan::names_to_stage(graph);
+  std::vector<std::string> out;
+  std::istringstream names(*option);
+  for (std::string name; std::getline(names, name, ',');) out.push_back(name);
+  return out;
 }
 
 DTypes dtypes_of(const FileArguments& arguments) {

@@ -21,6 +21,8 @@ struct Context {
 // one of a name that the file has not.
 File load(const FileArguments& arguments, Context& context);
 const Graph& program_of(const File& file, const FileArguments& arguments);
+// The names that --staged means.
+std::vector<std::string> staged_of(const std::optional<std::string>& option, const Graph& graph);
 using DTypes = std::map<std::string, DTypeKind>;  // of dtype parameters
 // The --dtype options. UserError(usage) for a value that is no dtype.
 DTypes dtypes_of(const FileArguments& arguments);

@@ -117,7 +117,8 @@ class Run {
     const Applied applied = scheduled(graph_, file, arguments.file.schedule);
     scheduled_ = applied.graph;
     exactness_ = applied.exactness;
-    plan_ = plan::from_schedule(scheduled_, {.schedule = arguments.file.schedule});
+    plan_ = plan::from_schedule(scheduled_, {.schedule = arguments.file.schedule,
+                                             .staged = staged_of(arguments.staged, scheduled_)});
     execute::need_memory_of_run(plan_, setting_, arguments.chunks, given_);
     drawn_ = execute::draw_missing(graph_, setting_, given_);
     wants_ = read_wants(arguments);

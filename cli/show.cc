@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "coconet/base/error.h"
@@ -15,6 +16,7 @@ namespace {
 struct ShowArguments {
   FileArguments file;
   std::string as = "graph";
+  std::optional<std::string> staged;
 };
 
 std::string text_of(const ShowArguments& arguments, Context& context) {
@@ -23,7 +25,8 @@ std::string text_of(const ShowArguments& arguments, Context& context) {
   const Graph shown = scheduled(graph, file, arguments.file.schedule).graph;
   if (arguments.as == "graph") return print(shown, true);
   if (arguments.as == "dot") return dot(shown);
-  const plan::Plan plan = plan::from_schedule(shown, {.schedule = arguments.file.schedule});
+  const plan::Plan plan = plan::from_schedule(
+      shown, {.schedule = arguments.file.schedule, .staged = staged_of(arguments.staged, shown)});
   return arguments.as == "plan" ? plan::print(plan) : source::cpp::from_plan(plan);
 }
 
@@ -34,6 +37,7 @@ void add_show(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<ShowArguments>();
   add_file_options(*command, arguments->file);
   add_name_option(*command, "--schedule", arguments->file.schedule, "a schedule of the file");
+  add_staged_option(*command, arguments->staged);
   command->add_option("--as", arguments->as, "graph, plan, cpp or dot")
       ->check([](const std::string& text) {
         const bool known = text == "graph" || text == "plan" || text == "cpp" || text == "dot";

@@ -1,6 +1,7 @@
 #include "bench/harness/group.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "bench/worker/floor_passes.h"
 
@@ -8,12 +9,28 @@ namespace coconet::bench {
 
 namespace {
 
-const std::string kOurs = "coconet";
+const std::string kOurs = "coconet", kStaged = "staged";
 constexpr std::int64_t kLeastFootprint = 4096;
 // The sum of N ranks in another order than theirs, of numbers up to 2N.
 double sum_bound(const std::string& dtype, int ranks) {
   if (ranks == 2) return dtype == "f32" ? 0 : 0x1p-8;
   return (dtype == "f32" ? 0x1p-22 : 0x1p-6) * ranks;
+}
+
+// Ours with its buffers in arrays of its own too (plan/staging.h).
+bool is_staged_too(const Workload& workload) {
+  return workload.name == "all_reduce" || workload.name == "adam";
+}
+
+// The same, of ours with buffers that are not registered, if that was measured.
+std::optional<Row> staged_row(const Row& row) {
+  const auto staged = row.others.find(kStaged);
+  if (row.us <= 0 || staged == row.others.end()) return std::nullopt;
+  Row out = row;
+  out.registered = false;
+  out.us = staged->second;
+  out.others = {{"registered", row.us}};
+  return out;
 }
 
 // A participant and its cells are made together; then all are measured; then rows are read off.
@@ -30,6 +47,9 @@ class OneGroup {
       for (const Workload& workload : group.workloads) add_ours(workload, workload.name, each);
     }
     for (const Workload& workload : group.workloads) {
+      if (is_staged_too(workload)) {
+        add_ours(workload, workload.name, {kStaged, setup.folder + "/coconet"});
+      }
       if (workload.name == "all_reduce") continue;
       if (setup.unscheduled) {
         add_ours(workload, workload.name, {"unscheduled", setup.folder + "/coconet"});
@@ -54,6 +74,7 @@ class OneGroup {
       for (const std::string placement : {"S", "D"}) {
         const Row row = row_of(workload, placement);
         if (row.us > 0) out.rows.push_back(row);
+        if (const auto staged = staged_row(row)) out.rows.push_back(*staged);
       }
     }
     for (const Cell& cell : cells_) {
@@ -133,6 +154,7 @@ class OneGroup {
     words["schedule"] = of.name == "unscheduled" ? "none" : workload.schedule;
     if (of.name == workload.small_schedule) words["schedule"] = of.name;
     if (of.name == "changing weights") words["weights"] = "changing";
+    if (of.name == kStaged) words["staged"] = "yes";
     add({.name = of.name, .command = {of.program}, .words = words, .variables = of.variables});
     add_cell(workload.name, workload.dtype, of.name, "call", workload.bound);
   }
@@ -261,7 +283,8 @@ double memory_needed(const Setup& setup, const Group& group) {
   for (const Workload& workload : group.workloads) {
     const bool three =
         !workload.contiguous.empty() || workload.product || !workload.small_schedule.empty();
-    const double programs = (three ? 3 : 2) + static_cast<double>(setup.others.size());
+    const double programs = (three ? 3 : 2) + (is_staged_too(workload) ? 2 : 0) +
+                            static_cast<double>(setup.others.size());
     out += programs * memory_of_ours(workload, group.problem, setup.ranks);
     out += 3.0 * static_cast<double>(footprint_of(workload, group.problem, setup.ranks));
   }

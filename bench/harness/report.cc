@@ -44,8 +44,9 @@ void print_row(const Row& row) {
                         : time_text(row.peers.at(name).microseconds) + " " + name;
   };
   std::printf("%-10s %4s %13s %d %2s %9s | %9s %5s | %22s %6s | %16s %6s | %9s\n",
-              row.workload.c_str(), row.dtype.c_str(), size_text(row.problem).c_str(), row.ranks,
-              row.placement.c_str(), time_text(row.us).c_str(), time_text(row.floor_us).c_str(),
+              row.registered ? row.workload.c_str() : "  staged", row.dtype.c_str(),
+              size_text(row.problem).c_str(), row.ranks, row.placement.c_str(),
+              time_text(row.us).c_str(), time_text(row.floor_us).c_str(),
               text("%.0f%%", 100 * row.floor_us / row.us).c_str(), peer(tuned).c_str(),
               text("%.2fx", row.ratio(tuned)).c_str(), peer(plain).c_str(),
               text("%.2fx", row.ratio(plain)).c_str(), time_text(row.bound_us).c_str());

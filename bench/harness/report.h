@@ -21,7 +21,7 @@ struct Row {
   int ranks = 2;
   std::string dtype = "f32";
   Problem problem;
-  bool registered = true;  // buffers stand in the symmetric heap
+  bool registered = true;  // buffers stand in the symmetric heap; else ours stages them
   bool fresh = true;       // Setup::fresh
   std::string placement;
   std::string schedule;   // of ours: the quickest of those measured
@@ -30,7 +30,7 @@ struct Row {
   double floor_us = 0;
   double through_memory_us = 0;  // of a product: floor_us, and the floor of what follows
   double bound_us = 0;  // the best peer's all_reduce alone, of a workload that holds one; else 0
-  std::map<std::string, double> others;   // ours of other builds, unscheduled, contiguous
+  std::map<std::string, double> others;   // ours of other builds, unscheduled, contiguous, staged
   std::map<std::string, double> rates;    // GB/s of the floor's operations
   std::map<std::string, PeerTime> peers;  // a peer's better form
 

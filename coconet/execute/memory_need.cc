@@ -15,9 +15,18 @@ std::vector<runtime::BufferNeed> slots_of(const plan::BoundPlan& bound) {
   for (const plan::Buffer& buffer : buffers) count = std::max(count, buffer.slot + 1);
   std::vector<runtime::BufferNeed> out(count);
   for (std::size_t b = 0; b < buffers.size(); ++b) {
+    if (buffers[b].of_caller) continue;
     runtime::BufferNeed& need = out[buffers[b].slot];
     need.bytes = std::max(need.bytes, bound.buffers[b].bytes);
     need.symmetric = need.symmetric || buffers[b].symmetric;
+  }
+  return out;
+}
+
+std::uint64_t caller_bytes(const plan::BoundPlan& bound) {
+  std::uint64_t out = 0;
+  for (std::size_t b = 0; b < bound.buffers.size(); ++b) {
+    if (bound.plan->buffers[b].of_caller) out += std::uint64_t(bound.buffers[b].bytes);
   }
   return out;
 }
@@ -49,7 +58,7 @@ void need_memory_of_run(const plan::Plan& plan, const interp::Setting& setting,
   const std::uint64_t ranks = setting.mesh.ranks();
   const std::vector<runtime::BufferNeed> slots = slots_of(bound);
   const std::uint64_t segments = runtime::segment_bytes(runtime::symmetric_bytes(slots)) * ranks;
-  std::uint64_t own = 0, results = 0;
+  std::uint64_t own = caller_bytes(bound), results = 0;
   for (const runtime::BufferNeed& need : slots) own += need.symmetric ? 0 : need.bytes;
   for (const plan::PlanOutput& output : plan.outputs) {
     results += bound.buffers[output.buffer.index].bytes * ranks;

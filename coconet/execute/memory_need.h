@@ -9,8 +9,11 @@
 
 namespace coconet::execute {
 
-// What the runtime places: the slots, whose buffers share memory.
+// What the runtime places: the slots, whose buffers share memory; those of what is in the caller's
+// are of no bytes.
 std::vector<runtime::BufferNeed> slots_of(const plan::BoundPlan& bound);
+// What a rank's caller has, at most.
+std::uint64_t caller_bytes(const plan::BoundPlan& bound);
 
 // UserError(runtime) if this machine, or a limit of this process, leaves too little for a run whose
 // inputs are `given` or drawn.

@@ -6,6 +6,7 @@
 #include <list>
 #include <optional>
 
+#include "coconet/execute/bindings.h"
 #include "coconet/execute/memory_need.h"
 #include "coconet/interp/global_tensor.h"
 #include "coconet/plan/bind.h"
@@ -59,7 +60,7 @@ class Job {
     const std::size_t times = sizeof(double) * request_.repeat * ranks_;
     std::size_t bytes = times;
     for (const Returned& returned : returned_) bytes += bytes_of(returned.buffer) * ranks_;
-    need_memory(bytes);
+    need_memory(bytes + caller_bytes(bound_) * ranks_);
     results_.emplace(bytes);
     launch([this](Rank& rank) { make_calls(rank); });
     return collect();
@@ -78,12 +79,16 @@ class Job {
   class Rank : public RankCalls {
    public:
     Rank(const Job& job, runtime::Communicator& communicator)
-        : job_(job), communicator_(communicator), buffers_(communicator, job.slots_) {
+        : job_(job),
+          communicator_(communicator),
+          buffers_(communicator, job.slots_),
+          bindings_(job.bound_, communicator.rank()) {
       communicator.describe_launches([&job](int launch) { return job.launch_text(launch); });
       for (const Buffer& buffer : job.plan().buffers) {
         const auto slot =
             buffers_.addresses().subspan(std::size_t(buffer.slot) * job.ranks_, job.ranks_);
         addresses_.insert(addresses_.end(), slot.begin(), slot.end());
+        if (buffer.of_caller) *(addresses_.end() - job.ranks_ + rank()) = nullptr;
       }
       constant_.resize(job.plan().buffers.size());
       arguments_ = {.mesh_sizes = job.request_.setting.mesh.sizes,
@@ -99,13 +104,18 @@ class Job {
     }
 
     int rank() const override { return communicator_.rank(); }
-    const runtime::Buffers& buffers() const { return buffers_; }
     void barrier(const std::string& name) { communicator_.barrier(name); }
 
     void place_inputs() override {
       constant_.assign(constant_.size(), 0);
-      job_.fill(buffers_, rank());
+      job_.fill(*this);
       if (job_.request_.check_inputs && first_) arguments_.inputs_hash = job_.inputs_hash(rank());
+    }
+
+    void bind(const std::string& name, std::span<std::byte> memory) override {
+      const int buffer = bindings_.bind(name, memory);
+      constant_[std::size_t(buffer)] = 0;
+      addresses_[std::size_t(buffer) * job_.ranks_ + rank()] = memory.data();
     }
 
     void hold_constant(const std::string& name) override {
@@ -113,15 +123,39 @@ class Job {
       constant_[job_.find_constant(name)] = kernel::MatmulCall::kConstant | ++latest;
     }
 
+    std::size_t bytes(const std::string& name) const override {
+      return job_.held_bytes(job_.find_buffer(name), communicator_.rank());
+    }
+
+    // Memory of this rank's own for all that is staged: at no better address than dtypes need.
+    void bind_all() {
+      for (const std::string& name : bindings_.names()) {
+        if (has_place(bindings_.buffer(name))) continue;  // another name of it
+        const std::size_t shift = bindings_.alignment(name);
+        std::vector<std::byte>& memory = memory_.emplace_back(shift + bindings_.bytes(name));
+        bind(name, std::span(memory).subspan(shift));
+      }
+    }
+
+    bool has_place(int buffer) const {
+      return addresses_[std::size_t(buffer) * job_.ranks_ + communicator_.rank()] != nullptr;
+    }
+    // This rank's piece of the buffer.
+    std::span<std::byte> place(int buffer) const {
+      if (bindings_.has(buffer)) return bindings_.memory(buffer);
+      const std::size_t bytes = job_.held_bytes(buffer, communicator_.rank());
+      return buffers_.own(job_.plan().buffers[buffer].slot).first(bytes);
+    }
+
     void call() override {
+      bindings_.check();
       runtime::run_call(communicator_, job_.module_.module(), arguments_);
       arguments_.inputs_hash = 0;
       first_ = false;
     }
 
     std::span<std::byte> own(const std::string& name) override {
-      const int buffer = job_.find_buffer(name);
-      return buffers_.own(job_.plan().buffers[buffer].slot).first(job_.held_bytes(buffer, rank()));
+      return place(job_.find_buffer(name));
     }
 
     std::span<std::byte> own(const std::string& name, DTypeKind dtype) override {
@@ -136,8 +170,7 @@ class Job {
     void exchange_inputs() {
       std::vector<std::span<const std::byte>> given;
       for (const plan::BufferId read : job_.read_of_peers_) {
-        const std::size_t bytes = job_.held_bytes(read.index, rank());
-        given.push_back(buffers_.own(job_.plan().buffer(read).slot).first(bytes));
+        given.push_back(place(read.index));
       }
       exchange_.emplace(job_.ranks_, std::move(given));
       for (std::size_t part = 0; part < job_.read_of_peers_.size(); ++part) {
@@ -153,6 +186,8 @@ class Job {
     const Job& job_;
     runtime::Communicator& communicator_;
     const runtime::Buffers buffers_;
+    Bindings bindings_;
+    std::list<std::vector<std::byte>> memory_;  // see bind_all
     std::vector<void*> addresses_;
     std::vector<std::uint64_t> constant_;  // see kernel::Call
     std::optional<runtime::Exchange> exchange_;
@@ -253,11 +288,11 @@ class Job {
     std::vector<std::int64_t> member_of;
   };
 
-  void fill(const runtime::Buffers& buffers, int rank) const {
+  void fill(const Rank& rank) const {
     for (const auto& [b, pieces] : inputs_) {
-      const interp::Bytes& piece = (*pieces)[rank];
-      const auto own = buffers.own(plan().buffers[b].slot);
-      if (!piece.empty()) std::memcpy(own.data(), piece.data(), piece.size());
+      const interp::Bytes& piece = (*pieces)[rank.rank()];
+      if (piece.empty() || !rank.has_place(b)) continue;
+      std::memcpy(rank.place(b).data(), piece.data(), piece.size());
     }
   }
 
@@ -281,6 +316,7 @@ class Job {
 
   void make_calls(Rank& rank) const {
     const std::span<double> times = results_->as<double>();
+    rank.bind_all();
     for (int call = 0; call < request_.repeat; ++call) {
       rank.place_inputs();
       rank.barrier("inputs of call " + std::to_string(call));
@@ -289,7 +325,7 @@ class Job {
       const std::chrono::duration<double, std::micro> took =
           std::chrono::steady_clock::now() - begin;
       times[std::size_t(call) * ranks_ + rank.rank()] = took.count();
-      if (call == 0) give_back(rank.buffers(), rank.rank());
+      if (call == 0) give_back(rank);
     }
   }
 
@@ -334,12 +370,11 @@ class Job {
     return bound_.piece(type, rank).count() * size_of(type.dtype.kind);
   }
 
-  void give_back(const runtime::Buffers& buffers, int rank) const {
+  void give_back(const Rank& rank) const {
     for (std::size_t r = 0; r < returned_.size(); ++r) {
-      const int b = returned_[r].buffer;
-      const std::size_t bytes = held_bytes(b, rank);
-      if (bytes == 0) continue;
-      std::memcpy(place_of(r, rank), buffers.own(plan().buffers[b].slot).data(), bytes);
+      const std::span<const std::byte> value = rank.place(returned_[r].buffer);
+      if (value.empty()) continue;
+      std::memcpy(place_of(r, rank.rank()), value.data(), value.size());
     }
   }
 

@@ -46,8 +46,9 @@ struct RunResult {
 // Of each rank of a run. UserError(usage) for a request that is not legal.
 int threads_of(const RunRequest& request);
 
-// UserError(data) for inputs that are missing, of another size or not the program's,
-// UserError(runtime) for a rank that died or did not come.
+// What is staged stands in memory that each rank takes for the run. UserError(data) for inputs that
+// are missing, of another size or not the program's, UserError(runtime) for a rank that died or did
+// not come.
 RunResult run(const Compiled& compiled, const RunRequest& request);
 
 // One rank of a started program: its calls are made by whoever holds this, as often as wanted.
@@ -56,17 +57,32 @@ class RankCalls {
   virtual ~RankCalls() = default;
   virtual int rank() const = 0;
   // Puts this rank's pieces of the request's inputs and states in place, over what calls have made
-  // of them. Done once before the function begins.
+  // of them; of those that are staged, where memory has been bound. Done once before the function
+  // begins.
   virtual void place_inputs() = 0;
-  // The values of this input are not changed from now on, until place_inputs() or the next
-  // hold_constant(name), which says that they are others: what a rank makes of them for itself, the
-  // packed right operand of a matmul, is kept between calls (in memory as large as the input).
-  // Each rank decides for itself. UserError(usage) for what the program writes, and another name.
+  // The values of this input are not changed from now on, until place_inputs(), bind or
+  // the next hold_constant(name), which says that they are others: what a rank makes of them for
+  // itself, the packed right operand of a matmul, is kept between calls (in memory as large as the
+  // input). Each rank decides for itself. UserError(usage) for what the program writes, and another
+  // name.
   virtual void hold_constant(const std::string& name) = 0;
   // One call, the entry and the leaving included. All ranks make the same calls.
   virtual void call() = 0;
-  // This rank's own piece of an input, state or output, where the calls read and write it.
-  // UserError(usage) for another name. Their dtype is the caller's to know, or to have checked:
+  // The calls that follow read and write the input, state or output of that name there: memory of
+  // the caller's, of exactly this rank's piece (for a list: packed, as type/list.h says), at any
+  // address that its dtype may have, needed during calls only. The plan must have the name in
+  // PlanOptions::staged, whether peers touch the tensor or not: which of them they touch, and what
+  // is copied therefore, depends on the schedule. Before the first call each is bound; any may be
+  // bound anew between calls. An output that is the new value of a state or input stands where that
+  // does: either name will do. Another output may be bound to the memory of an input, in place,
+  // where it is written when the input is not needed any more. UserError(usage) for what does not
+  // fit: here, or in call() if memory is missing or overlaps.
+  virtual void bind(const std::string& name, std::span<std::byte> memory) = 0;
+  // Of this rank's piece of an input, state or output. UserError(usage) for another name.
+  virtual std::size_t bytes(const std::string& name) const = 0;
+  // This rank's own piece of an input, state or output, where the calls read and write it; of one
+  // that is staged, what has been bound. UserError(usage) for another name, or if nothing has been.
+  // Their dtype is the caller's to know, or to have checked:
   virtual std::span<std::byte> own(const std::string& name) = 0;
   // UserError(usage) unless its dtype is this.
   virtual std::span<std::byte> own(const std::string& name, DTypeKind dtype) = 0;

@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::int64_t kChunkRows = 64;
 constexpr std::int64_t kMaxDefaultChunks = 8;
+// Of a rank's copies in a chunk of a staging group: with what the chunk reads and writes it stays
+// in the second-level cache.
+constexpr std::int64_t kStagedChunkBytes = 256 << 10;
 constexpr std::int64_t kMaxChunks = 1 << 16;  // each is a turn of every launch
 
 void check_ranks(const MeshSizes& mesh) {
@@ -43,6 +46,25 @@ std::int64_t slice_rows(const BoundPlan& bound, const OverlapGroup& group) {
   return rows;
 }
 
+// What a rank copies of the largest buffer in the group between its caller's memory and the heap.
+std::int64_t staged_bytes(const BoundPlan& bound, const OverlapGroup& group) {
+  std::int64_t out = 0;
+  for (int l = group.first.index; l <= group.last.index; ++l) {
+    const Launch& launch = bound.plan->launches[l];
+    if (!launch.staging) continue;
+    const BufferId to = std::get<Kernel>(launch.work).stores[0].buffer;
+    out = std::max(out, bound.buffers[to.index].bytes);
+  }
+  return out;
+}
+
+std::int64_t default_chunks(const BoundPlan& bound, const OverlapGroup& group, std::int64_t rows) {
+  if (group.staging) {
+    return std::max<std::int64_t>(1, (staged_bytes(bound, group) - 1) / kStagedChunkBytes + 1);
+  }
+  return std::clamp<std::int64_t>((rows + kChunkRows - 1) / kChunkRows, 1, kMaxDefaultChunks);
+}
+
 Chunking chunking_of(const BoundPlan& bound, const OverlapGroup& group, std::int64_t wanted) {
   if (wanted < 0) {
     throw UserError(ErrorKind::usage, "found " + std::to_string(wanted) + " chunks for " +
@@ -50,10 +72,7 @@ Chunking chunking_of(const BoundPlan& bound, const OverlapGroup& group, std::int
   }
   Chunking out;
   const std::int64_t rows = slice_rows(bound, group);
-  std::int64_t chunks = wanted;
-  if (chunks == 0) {
-    chunks = std::clamp<std::int64_t>((rows + kChunkRows - 1) / kChunkRows, 1, kMaxDefaultChunks);
-  }
+  std::int64_t chunks = wanted == 0 ? default_chunks(bound, group, rows) : wanted;
   chunks = std::min({chunks, std::max<std::int64_t>(rows, 1), kMaxChunks});
   out.chunks = static_cast<int>(chunks);
   out.rows = (rows + chunks - 1) / chunks;
@@ -212,6 +231,9 @@ void check_chunks(const Plan& plan, const std::vector<std::int64_t>& chunks) {
   std::vector<std::string> names;
   for (const Group& group : plan.graph.groups()) {
     if (group.kind == GroupKind::overlapped) names.push_back(group.name);
+  }
+  for (const OverlapGroup& group : plan.overlaps) {
+    if (group.staging) names.push_back(group.name);
   }
   if (chunks.size() <= names.size()) return;
   throw UserError(ErrorKind::usage, "numbers of chunks found: " + std::to_string(chunks.size()) +

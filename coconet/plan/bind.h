@@ -59,9 +59,10 @@ struct BoundPlan {
 };
 
 // `chunks`, by knob: 0 or left out for about 64 rows of the largest slice in a chunk, at most 8
-// chunks; never more chunks than the largest slice has rows, or than 65,536. UserError for a dim
-// without size, a mesh of another number of axes or of more than kMaxRanks ranks, a root that is no
-// rank of its axis, a number of chunks below 0.
+// chunks (of a staging group: for 256 KiB that a rank copies in a chunk); never more chunks than
+// the largest slice has rows, or than 65,536. UserError for a dim without size, a mesh of another
+// number of axes or of more than kMaxRanks ranks, a root that is no rank of its axis, a number of
+// chunks below 0.
 BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
                const std::vector<std::int64_t>& chunks = {});
 BoundPlan bind(Plan&&, const Sizes&, const MeshSizes&,
@@ -76,8 +77,9 @@ bool cut_as(const TensorType& type, const OverlapGroup& group);
 // Whether the launch works on the rows of its own slice (its chunked_type is cut as the group cuts)
 // or on those of every owner of a whole tensor.
 bool works_on_slice(const Plan& plan, LaunchId launch);
-// UserError(usage) for more numbers of chunks than the schedule has overlapped groups; one that the
-// plan does not chunk has a number too. bind leaves out those of no group.
+// UserError(usage) for more numbers of chunks than the schedule has overlapped groups (one that the
+// plan does not chunk has a number too) and the plan groups for staging, which come after them.
+// bind leaves out those of no group.
 void check_chunks(const Plan& plan, const std::vector<std::int64_t>& chunks);
 
 // The tensor whose leading rows the chunks of the launch cut: a kernel's space, else the result.

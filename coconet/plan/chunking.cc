@@ -50,6 +50,7 @@ class GroupForming {
         after.push_back(std::move(launch));
       }
     }
+    move_idle_copies(inside, before);
     plan_.launches.resize(first_);
     for (Launch& launch : before) plan_.launches.push_back(std::move(launch));
     group_.first = LaunchId{static_cast<int>(plan_.launches.size())};
@@ -95,7 +96,24 @@ class GroupForming {
     return out;
   }
 
+  // A copy that meets nothing that runs in chunks gains nothing by them.
+  void move_idle_copies(std::vector<Launch>& inside, std::vector<Launch>& before) const {
+    const auto idle = [&](const Launch& launch) {
+      return launch.staging && std::ranges::all_of(inside, [&](const Launch& other) {
+               return &other == &launch || apart(other, launch);
+             });
+    };
+    std::vector<bool> moves;
+    for (const Launch& launch : inside) moves.push_back(idle(launch));
+    std::vector<Launch> stay;
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      (moves[i] ? before : stay).push_back(std::move(inside[i]));
+    }
+    inside = std::move(stay);
+  }
+
   void note(bool group, const std::string& inside, const std::vector<Launch>& after) {
+    if (group_.staging) return;  // Staging::note_whole_copies does
     std::string names;
     for (const Launch& launch : after) names += (names.empty() ? "" : ", ") + launch.name;
     const std::string head = "overlapped " + group_.name + ": ";
@@ -131,6 +149,7 @@ class GroupForming {
 
   bool can_chunk(const Launch& launch) const {
     if (!rows_are_the_groups(rows_type(launch))) return false;
+    if (group_.staging && !rows_type(launch).layout.axes_that_are<Rooted>().empty()) return false;
     const int rank = rows_type(launch).rank();
     if (std::holds_alternative<ReduceLaunch>(launch.work)) return false;
     if (std::holds_alternative<MoveLaunch>(launch.work)) return false;
@@ -191,27 +210,32 @@ class GroupForming {
     }
   }
 
+  // Whether `accept` says yes to every two accesses that meet.
   template <class Accept>
-  bool meets(const std::vector<Launch>& inside, const Launch& launch, const Accept& accept) const {
-    for (const Launch& earlier : inside) {
-      for (const Access& a : accesses_of(plan_, earlier)) {
-        for (const Access& b : accesses_of(plan_, launch)) {
-          if (a.buffer != b.buffer || (!a.write && !b.write)) continue;
-          if (!accept(earlier, a, b)) return false;
-        }
+  bool meets(const Launch& earlier, const Launch& launch, const Accept& accept) const {
+    for (const Access& a : accesses_of(plan_, earlier)) {
+      for (const Access& b : accesses_of(plan_, launch)) {
+        if (a.buffer != b.buffer || (!a.write && !b.write)) continue;
+        if (!accept(earlier, a, b)) return false;
       }
     }
     return true;
   }
 
   bool meets_by_rows(const std::vector<Launch>& inside, const Launch& launch) const {
-    return meets(inside, launch, [&](const Launch& earlier, const Access& a, const Access& b) {
-      return by_rows(earlier, a) && by_rows(launch, b);
+    return std::ranges::all_of(inside, [&](const Launch& other) {
+      return meets(other, launch, [&](const Launch& earlier, const Access& a, const Access& b) {
+        return by_rows(earlier, a) && by_rows(launch, b);
+      });
     });
   }
 
   bool meets_nothing(const std::vector<Launch>& inside, const Launch& launch) const {
-    return meets(inside, launch, [](const Launch&, const Access&, const Access&) { return false; });
+    return std::ranges::all_of(inside, [&](const Launch& other) { return apart(other, launch); });
+  }
+
+  bool apart(const Launch& one, const Launch& other) const {
+    return meets(one, other, [](const Launch&, const Access&, const Access&) { return false; });
   }
 
   Plan& plan_;
@@ -246,6 +270,29 @@ void form_overlap_group(Plan& plan, const Unit& unit, int first) {
   group.slice = *slice;
   group.axes = axes;
   GroupForming(plan, std::move(group), first).form();
+}
+
+void form_staging_group(Plan& plan, int first) {
+  const auto meets_peers = [&](const Launch& launch) {
+    return std::holds_alternative<Kernel>(launch.work) && !launch.staging;
+  };
+  const auto from = plan.launches.begin() + first;
+  const auto user = std::find_if(from, plan.launches.end(), meets_peers);
+  if (user == plan.launches.end()) return;
+  const TensorType& space = std::get<Kernel>(user->work).space;
+  if (space.rank() == 0) return;
+  OverlapGroup group;
+  group.name = "staging of " + user->name;
+  group.staging = true;
+  group.slice = space.layout.slice_order().empty() ? Slice::all() : Slice::dim(0);
+  for (int axis : space.layout.slice_order()) {
+    const Slice& slice = space.layout.slice(axis);
+    if (!slice.flat && slice.first != 0) continue;
+    group.slice = slice;
+    group.axes.push_back(axis);
+  }
+  // The slices of an overlapped group are of one axis.
+  if (group.axes.size() <= 1) GroupForming(plan, std::move(group), first).form();
 }
 
 }  // namespace coconet::plan

@@ -19,4 +19,9 @@ std::optional<Slice> chunked_slice(const Graph& graph, const Unit& unit);
 // which launches run whole.
 void form_overlap_group(Plan& plan, const Unit& unit, int first);
 
+// The same of launches `first` to the last that are of no overlapped unit, some of which are copies
+// of the staging (plan/staging.h): a group of the copies and of what reads or writes them, along
+// the slices that this one cuts, else none.
+void form_staging_group(Plan& plan, int first);
+
 }  // namespace coconet::plan

@@ -6,6 +6,7 @@
 #include "coconet/plan/chunking.h"
 #include "coconet/plan/order.h"
 #include "coconet/plan/region.h"
+#include "coconet/plan/staging.h"
 #include "coconet/plan/storage.h"
 #include "coconet/plan/units.h"
 #include "coconet/plan/verify.h"
@@ -13,13 +14,25 @@
 namespace coconet::plan {
 namespace {
 
-void lower_unit(Plan& plan, Storage& storage, const Unit& unit, bool keep_values) {
+void lower_unit(Plan& plan, Storage& storage, Staging& staging, const Unit& unit,
+                bool keep_values) {
   const int first = static_cast<int>(plan.launches.size());
   const std::optional<Slice> rows = chunked_slice(plan.graph, unit);
   for (const Member& member : unit.members) {
     lower_member(plan, storage, member, {keep_values, rows});
   }
+  staging.stage(unit, first);
   form_overlap_group(plan, unit, first);
+}
+
+// Groups of the schedule have the first numbers, in their order, whatever is staged.
+void number_knobs(Plan& plan) {
+  int next = 0;
+  for (const bool staging : {false, true}) {
+    for (OverlapGroup& group : plan.overlaps) {
+      if (group.staging == staging) group.knob = next++;
+    }
+  }
 }
 
 // An output that is the old value of a storage that is updated: copied before anything else.
@@ -74,13 +87,21 @@ Plan from_schedule(const Graph& graph, const PlanOptions& options) {
     if (is_updated(graph, storage, base))
       saved[o] = saved_storage(plan, storage, graph.outputs()[o]);
   }
-  for (const Unit& unit : units) lower_unit(plan, storage, unit, options.keep_values);
+  Staging staging(plan, options.staged);
+  for (std::size_t o = 0; o < saved.size(); ++o) {
+    const Output& output = graph.outputs()[o];
+    if (!staging.has_output(output.name)) continue;
+    const bool later = !saved[o].valid() && needs_own_buffer(graph, output.node);
+    if (!later) staging.mark(output, saved[o].valid() ? saved[o] : storage.buffer(output.node));
+  }
+  for (const Unit& unit : units) lower_unit(plan, storage, staging, unit, options.keep_values);
   for (std::size_t o = 0; o < saved.size(); ++o) {
     const Output& output = graph.outputs()[o];
     if (!saved[o].valid() && needs_own_buffer(graph, output.node)) {
       saved[o] = saved_storage(plan, storage, output);
     }
     const BufferId buffer = saved[o].valid() ? saved[o] : storage.buffer(output.node);
+    if (staging.has_output(output.name)) staging.mark(output, buffer);
     plan.outputs.push_back({output.name, buffer});
   }
   if (options.keep_values) {
@@ -89,6 +110,8 @@ Plan from_schedule(const Graph& graph, const PlanOptions& options) {
       plan.outputs.push_back({"#" + std::to_string(i), storage.buffer(NodeId{i})});
     }
   }
+  staging.note_whole_copies();
+  number_knobs(plan);
   derive_memory(plan);
   derive_waits(plan);
   derive_rings(plan);

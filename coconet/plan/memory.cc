@@ -71,7 +71,9 @@ class Pools {
 void derive_memory(Plan& plan) {
   find_lifetimes(plan);
   std::vector<bool> kept;
-  for (const Buffer& buffer : plan.buffers) kept.push_back(buffer.role != BufferRole::temporary);
+  for (const Buffer& buffer : plan.buffers) {
+    kept.push_back(buffer.role != BufferRole::temporary || buffer.of_caller);
+  }
   for (const PlanOutput& output : plan.outputs) kept[output.buffer.index] = true;
   std::vector<int> order;  // by first use
   for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) order.push_back(b);

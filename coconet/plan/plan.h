@@ -48,6 +48,7 @@ struct Buffer {
   // Derived. Not 0: it has memory for so many chunks of the overlapped group that it lives in,
   // chunk c in place c mod ring; 0: for all of the tensor.
   int ring = 0;
+  bool of_caller = false;  // in memory that the caller binds to a call (plan/staging.h): private
 };
 
 // --- Kernels ---
@@ -179,6 +180,7 @@ struct Launch {
   int lag = 0;              // inside an overlapped group: chunk c runs at beat c + lag
   std::vector<Wait> waits;  // derived
   bool signals = false;     // derived: some wait is on it; it publishes each turn that is done
+  bool staging = false;     // a copy to or from memory of the caller's (plan/staging.h)
 };
 
 // Launches first..last (adjacent) run chunk by chunk: at beat t, each in order performs chunk t -
@@ -194,6 +196,8 @@ struct OverlapGroup {
   int knob = 0;
   // What its launches touch by rows alone: in chunk c, chunk c.
   std::vector<BufferId> by_rows;
+  bool staging = false;  // of no schedule: copies between the caller's memory and the heap, and
+                         // what reads or writes there; a chunk is what stays in a core's cache
 };
 
 struct PlanOutput {

@@ -68,7 +68,9 @@ class Printer {
     static constexpr const char* kRoles[] = {"input", "state", "scalar", "temporary"};
     out_ += "buffer " + buffer.name + ": " + buffer.type.text(mesh_) + " " +
             kRoles[static_cast<int>(buffer.role)];
-    out_ += buffer.symmetric ? " symmetric" : " private";
+    out_ += buffer.of_caller   ? " in memory of the caller's"
+            : buffer.symmetric ? " symmetric"
+                               : " private";
     if (buffer.role == BufferRole::temporary) out_ += " slot " + std::to_string(buffer.slot);
     if (buffer.ring > 0) out_ += ", a ring of " + chunks_text(buffer.ring);
     out_ += "\n";

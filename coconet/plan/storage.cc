@@ -25,7 +25,7 @@ Storage::Storage(Plan& plan, const std::vector<Unit>& units, bool keep_values)
                             : input->kind == InputKind::state ? BufferRole::state
                                                               : BufferRole::scalar;
     buffers_[i] = BufferId{static_cast<int>(plan_.buffers.size())};
-    plan_.buffers.push_back({graph.nodes()[i].name, input->type, role, false, -1, {}, {}});
+    plan_.buffers.push_back({graph.nodes()[i].name, input->type, role, false, -1, {}, {}, false});
   }
   place_updates(units);
 }
@@ -103,7 +103,7 @@ bool Storage::in_place(NodeId update, const std::vector<const Member*>& member_o
 }
 
 BufferId Storage::temporary(std::string name, const TensorType& type) {
-  plan_.buffers.push_back({std::move(name), type, BufferRole::temporary, false, -1, {}, {}});
+  plan_.buffers.push_back({std::move(name), type, BufferRole::temporary, false, -1, {}, {}, false});
   return BufferId{static_cast<int>(plan_.buffers.size()) - 1};
 }
 

@@ -46,6 +46,7 @@ class Verifier {
     }
     verify_slots();
     verify_rings();
+    verify_caller_buffers();
   }
 
  private:
@@ -199,6 +200,18 @@ class Verifier {
     }
   }
 
+  void verify_caller_buffers() const {
+    for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
+      const Buffer& buffer = plan_.buffers[b];
+      if (!buffer.of_caller) continue;
+      expect(!buffer.symmetric, buffer.name + " is in the caller's memory and no peer reaches it");
+      const bool output = std::ranges::any_of(
+          plan_.outputs, [&](const PlanOutput& one) { return one.buffer == BufferId{b}; });
+      expect(output || buffer.role != BufferRole::temporary,
+             buffer.name + " is in the caller's memory, which has a name");
+    }
+  }
+
   void verify_slots() const {
     std::vector<const Buffer*> order;
     for (const Buffer& buffer : plan_.buffers) order.push_back(&buffer);
@@ -211,7 +224,7 @@ class Verifier {
       if (b + 1 == order.size() || one.slot != order[b + 1]->slot) continue;
       const Buffer& other = *order[b + 1];
       if (one.last < other.first && one.role == BufferRole::temporary &&
-          other.role == BufferRole::temporary) {
+          other.role == BufferRole::temporary && !one.of_caller && !other.of_caller) {
         continue;
       }
       fail("does not hold: " + one.name + " and " + other.name +

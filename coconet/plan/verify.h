@@ -21,6 +21,7 @@ namespace coconet::plan {
 // 7. Buffers of one slot have disjoint lifetimes, and a peer's accesses make a buffer symmetric.
 // 8. A ring is a temporary, no output, whose launches are of one overlapped group; a rank writes no
 //    chunk before it has itself touched the one whose place that takes.
+// 9. What stands in the caller's memory is an input, a state or an output, and no peer's.
 // InternalError that names launch and rule. Pure.
 void verify(const Plan& plan);
 

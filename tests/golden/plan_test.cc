@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "coconet/plan/from_schedule.h"
+#include "coconet/plan/staging.h"
 #include "coconet/schedule/apply.h"
 #include "coconet/schedule/file.h"
 #include "coconet/source/cpp/from_plan.h"
@@ -49,6 +50,24 @@ INSTANTIATE_TEST_SUITE_P(Examples, PlanOfExample,
                                          "mlp", "attention_norm", "mlp_norm", "block", "momentum",
                                          "pipeline", "moe"),
                          [](const auto& info) { return std::string(info.param); });
+
+plan::Plan staged_plan_of(const File& file, const std::string& schedule) {
+  const Graph& graph = file.program();
+  const Graph shown = apply(graph, file.schedule(graph.header().program, schedule)).graph;
+  return plan::from_schedule(shown, {.schedule = schedule, .staged = plan::names_to_stage(shown)});
+}
+
+TEST(StagedPlan, OfExamples) {
+  expect_golden("plan/staged.txt",
+                plan::print(staged_plan_of(example("sgd"), "sharded")) + "\n" +
+                    plan::print(staged_plan_of(example("attention"), "overlapped")) + "\n" +
+                    plan::print(staged_plan_of(example("clip"), "sharded")));
+}
+
+TEST(GeneratedSource, OfTheStagedShardedSgd) {
+  expect_golden("source/sgd_sharded_staged.txt",
+                source::cpp::from_plan(staged_plan_of(example("sgd"), "sharded")));
+}
 
 TEST(GeneratedSource, OfTheShardedAdam) {
   expect_golden("source/adam_sharded.txt",

@@ -24,7 +24,8 @@ bool multiplies_floats(const Graph& graph) {
 std::optional<std::string> CompiledRunner::operator()(const RunnerCall& call) {
   const bool multiplies = multiplies_floats(call.graph);
   if (!multiplies && !call.last) return std::nullopt;  // the last graph's bits say it all
-  const execute::Compiled compiled(call.graph, {}, toolchain_);
+  const std::vector<std::string> staged = drawn_to_stage(call.graph, call.setting.seed);
+  const execute::Compiled compiled(call.graph, {.staged = staged}, toolchain_);
   execute::RunRequest request;
   request.setting = call.setting;
   request.inputs = call.inputs;

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "coconet/base/error.h"
 #include "coconet/graph/print.h"
 #include "coconet/interp/compare.h"
 #include "coconet/interp/global_tensor.h"
 #include "coconet/plan/from_schedule.h"
+#include "coconet/plan/in_place.h"
+#include "coconet/plan/staging.h"
 #include "coconet/plan/verify.h"
 #include "coconet/schedule/apply.h"
 #include "coconet/schedule/candidates.h"
@@ -85,7 +88,7 @@ class CaseRun {
     global_ = random_inputs(graph, given_.setting, given_.seed);
     const Result first = interp::run(graph, pieces(graph), given_.setting);
     if (!check_text(graph, "unscheduled")) return outcome_;
-    if (!check_plan(graph, first, "unscheduled")) return outcome_;
+    if (!check_plans(graph, first, "unscheduled")) return outcome_;
     Applied applied = start(graph);
     Result last;
     bool exact = true;
@@ -105,7 +108,7 @@ class CaseRun {
         return outcome_;
       }
       if (!check_text(applied.graph, after)) return outcome_;
-      if (!check_plan(applied.graph, result, after)) return outcome_;
+      if (!check_plans(applied.graph, result, after)) return outcome_;
       last = result;
     }
     if (!runner_) return outcome_;
@@ -144,20 +147,46 @@ class CaseRun {
     }
   }
 
+  bool check_plans(const Graph& graph, const Result& want, const std::string& where) {
+    const std::vector<std::string> staged = drawn_to_stage(graph, given_.seed);
+    if (!check_plan(graph, want, where, {})) return false;
+    return staged.empty() || check_plan(graph, want, "staged, " + where, staged);
+  }
+
+  // Each pair of an input and an output that may be one memory, as if it were.
+  void check_in_place(const plan::Plan& plan) {
+    const std::vector<bool> written = plan::written_buffers(plan);
+    for (int a = 0; a < static_cast<int>(plan.buffers.size()); ++a) {
+      for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
+        const bool both = plan.buffers[a].of_caller && plan.buffers[b].of_caller;
+        if (!both || written[a] || !written[b] || !plan::may_share_memory(plan, {a}, {b})) continue;
+        ++outcome_.in_place;
+        plan::Plan shared = plan;
+        shared.buffers[b].slot = shared.buffers[a].slot;
+        plan::verify_contributions(bind(shared, 3));
+      }
+    }
+  }
+
+  plan::BoundPlan bind(const plan::Plan& plan, std::int64_t chunks) const {
+    return plan::bind(plan, given_.setting.sizes, given_.setting.mesh,
+                      std::vector<std::int64_t>(plan.overlaps.size(), chunks));
+  }
+
   // The plan of `graph` gives what the interpreter gives.
-  bool check_plan(const Graph& graph, const Result& want, const std::string& where) {
+  bool check_plan(const Graph& graph, const Result& want, const std::string& where,
+                  const std::vector<std::string>& staged) {
     plan::Plan plan;
     try {
-      plan = plan::from_schedule(graph);
+      plan = plan::from_schedule(graph, {.staged = staged});
       plan::verify(plan);
       for (std::int64_t chunks = 1; is_small() && chunks <= (plan.overlaps.empty() ? 1 : 3);
            chunks += 2) {
-        const plan::BoundPlan bound =
-            plan::bind(plan, given_.setting.sizes, given_.setting.mesh,
-                       std::vector<std::int64_t>(plan.overlaps.size(), chunks));
+        const plan::BoundPlan bound = bind(plan, chunks);
         plan::verify_order(bound);
         plan::verify_contributions(bound);
       }
+      if (is_small()) check_in_place(plan);
     } catch (const std::exception& error) {
       return fail("plan, " + where + ": " + error.what());
     }
@@ -169,6 +198,8 @@ class CaseRun {
                             [](const auto& buffer) { return buffer.ring > 0; })) {
       ++outcome_.rings;
     }
+    const auto copies = [](const plan::Launch& launch) { return launch.staging; };
+    if (std::ranges::any_of(plan.launches, copies)) ++outcome_.staged;
     const auto inputs = pieces(graph);
     for (int run = 0; run < 2; ++run) {
       simulate::ExecutorOptions options;
@@ -284,6 +315,14 @@ void make_affordable(const Graph& graph, interp::Setting& setting) {
 }
 
 }  // namespace
+
+std::vector<std::string> drawn_to_stage(const Graph& graph, std::uint64_t seed) {
+  if (seed % 4 < 2) return {};
+  std::vector<std::string> names = plan::names_to_stage(graph);
+  std::mt19937_64 random(seed);
+  if (seed % 4 == 2) std::erase_if(names, [&](const std::string&) { return random() % 2 == 0; });
+  return names;
+}
 
 Case random_case(std::uint64_t seed) {
   Random random(seed);

@@ -43,7 +43,12 @@ struct Outcome {
   int steps = 0;                       // that applied
   int chunked = 0;                     // plans with an overlapped group
   int rings = 0;                       // plans performed with memory for some chunks of a buffer
+  int staged = 0;                      // plans with copies from or to the caller's memory
+  int in_place = 0;                    // pairs of buffers that may be one memory
 };
+
+// What of a graph stands in the caller's memory: nothing, all that may, or some of it, by the seed.
+std::vector<std::string> drawn_to_stage(const Graph& graph, std::uint64_t seed);
 
 // Draws a case: legal steps are found by trying.
 Case random_case(std::uint64_t seed);
@@ -51,7 +56,8 @@ Case random_case(std::uint64_t seed);
 // 1. The program prints and parses back. 2. Each step leaves what the program gives: bit for bit,
 // or within a bound once a step reassociates. 3. Each graph has a plan, which verifies and,
 // performed by the executor under several schedulers and chunk counts, some in several calls in a
-// row, gives the interpreter's bits. 4. So does `runner`, if there is one.
+// row, gives the interpreter's bits; so does one whose buffers are staged (drawn_to_stage), in
+// place where plan/in_place.h says so. 4. So does `runner`, if there is one.
 Outcome run_case(const Case& given, const Runner& runner = nullptr);
 
 // The text of the program, the schedule, the sizes.

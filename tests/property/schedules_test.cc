@@ -42,7 +42,7 @@ TEST_P(Schedules, GiveWhatTheProgramGives) {
   const std::uint64_t cases = setting_of("COCONET_PROPERTY_CASES", kCases);
   const std::uint64_t seed = setting_of("COCONET_PROPERTY_SEED", kSeed);
   int failures = 0;
-  std::uint64_t steps = 0, run = 0, chunked = 0, rings = 0;
+  std::uint64_t steps = 0, run = 0, chunked = 0, rings = 0, staged = 0, in_place = 0;
   std::map<std::string, int> verbs;
   const bool verbose = std::getenv("COCONET_PROPERTY_VERBOSE") != nullptr;
   std::int64_t peak = peak_mib();
@@ -54,6 +54,8 @@ TEST_P(Schedules, GiveWhatTheProgramGives) {
     steps += outcome.steps;
     chunked += outcome.chunked;
     rings += outcome.rings;
+    staged += outcome.staged;
+    in_place += outcome.in_place;
     for (const Step& step : drawn.steps) ++verbs[step.verb];
     if (verbose && peak_mib() > peak + 100) {
       peak = peak_mib();
@@ -65,7 +67,8 @@ TEST_P(Schedules, GiveWhatTheProgramGives) {
     if (++failures == kMostFailures) break;
   }
   std::cout << run << " cases from seed " << seed << ": " << steps << " steps applied, " << chunked
-            << " plans in chunks, " << rings << " with rings\n";
+            << " plans in chunks, " << rings << " with rings, " << staged
+            << " with staged buffers, " << in_place << " pairs of buffers in place\n";
   if (cases >= kCases) {
     EXPECT_GT(rings, 0u);
   }

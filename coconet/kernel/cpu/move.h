@@ -21,6 +21,15 @@ COCONET_ONCE Status move_held(const Call& call, const Space& out, const T* from,
   });
 }
 
+// The elements of `space` between two buffers that are laid out alike.
+template <class T>
+COCONET_ONCE void copy_space(const Space& space, const Space& layout, const T* from, T* to) {
+  for_each_run(space, 0, [&](const Run& run) {
+    const std::int64_t at = index_in(layout, run.coordinates, space.dims);
+    std::memcpy(to + at, from + at, static_cast<std::size_t>(run.count) * sizeof(T));
+  });
+}
+
 // Elements [in_start, in_start + length) of dim `dim` of `in` to out_start .. of `out`. Requires:
 // no slice cuts the dim; the others are cut alike.
 template <class T>

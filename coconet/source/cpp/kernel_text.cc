@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "coconet/plan/staging.h"
 #include "coconet/source/cpp/kernel_printer.h"
 
 namespace coconet::source::cpp {
@@ -361,8 +362,28 @@ void KernelPrinter::print_loop(int loop) {
   line(kIndent, "}");
 }
 
+namespace {
+
+std::string copy_text(const plan::Plan& plan, int launch, const plan::Kernel& kernel,
+                      Pieces& pieces, const BufferNames& buffers) {
+  const auto pointer = [&](plan::BufferId id) {
+    return "pointer<" + storage_type(plan.buffer(id).type.dtype.kind) +
+           ">(call, buffer::" + buffers.of[id.index] + ", call.rank)";
+  };
+  const plan::BufferId from = std::get<Load>(kernel.statements[0].action).buffer;
+  const plan::BufferId to = kernel.stores[0].buffer;
+  return "COCONET_ONCE Status launch_" + std::to_string(launch) +
+         "(const Ranks& ranks, const Space& space) {\n  const Call& call = ranks.call;\n"
+         "  copy_space(space, " +
+         pieces.of(plan.buffer(to).type) + ",\n             " + pointer(from) + ",\n             " +
+         pointer(to) + ");\n  return kOk;\n}\n\n";
+}
+
+}  // namespace
+
 std::string kernel_text(const plan::Plan& plan, int launch, const plan::Kernel& kernel,
                         Pieces& pieces, const BufferNames& buffers) {
+  if (is_copy(plan, kernel)) return copy_text(plan, launch, kernel, pieces, buffers);
   return KernelPrinter(plan, launch, kernel, pieces, buffers).text();
 }
 
