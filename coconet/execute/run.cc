@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "coconet/execute/bindings.h"
+#include "coconet/execute/list_tables.h"
 #include "coconet/execute/memory_need.h"
 #include "coconet/interp/global_tensor.h"
 #include "coconet/plan/bind.h"
@@ -15,7 +16,6 @@
 #include "coconet/runtime/memory.h"
 #include "coconet/runtime/module.h"
 #include "coconet/runtime/shared_bytes.h"
-#include "coconet/type/list.h"
 
 namespace coconet::execute {
 namespace {
@@ -46,6 +46,7 @@ class Job {
                           request.chunks)),
         module_(compiled.library().path, compiled.plan_hash()),
         ranks_(request.setting.mesh.ranks()),
+        lists_(compiled.plan(), request.setting.sizes),
         slots_(slots_of(bound_)) {
     plan::check_chunks(compiled.plan(), request.chunks);
     find_inputs(complete);
@@ -90,7 +91,7 @@ class Job {
       }
       arguments_ = {.mesh_sizes = job.request_.setting.mesh.sizes,
                     .dims = job.dims_,
-                    .lists = job.tables_,
+                    .lists = job.lists_.tables(),
                     .knobs = job.bound_.knobs,
                     .seed = job.request_.setting.seed,
                     .inputs_hash = 0,
@@ -255,24 +256,7 @@ class Job {
                       : size == sizes.end()     ? 0
                                                 : size->second);
     }
-    for (const Dim& dim : plan().lists()) lists_.emplace_back(ListBlocks(dim.elements(), sizes));
-    for (const List& list : lists_) tables_.push_back(list.table());
   }
-
-  // What a ListTable points into.
-  struct List {
-    explicit List(const ListBlocks& from) : blocks(from) {
-      for (std::int64_t member = 0; member < blocks.members(); ++member) {
-        member_of.resize(blocks.first_block()[member + 1], member);
-      }
-    }
-    kernel::ListTable table() const {
-      return {blocks.members(), blocks.blocks(), blocks.elements().data(),
-              blocks.first_block().data(), member_of.data()};
-    }
-    ListBlocks blocks;
-    std::vector<std::int64_t> member_of;
-  };
 
   void fill(const Rank& rank) const {
     for (const auto& [b, pieces] : inputs_) {
@@ -375,13 +359,12 @@ class Job {
   plan::BoundPlan bound_;
   runtime::LoadedModule module_;
   int ranks_;
+  ListTables lists_;
   std::vector<runtime::BufferNeed> slots_;
   std::map<int, const Pieces*> inputs_;  // by buffer; the request's, or defaults
   std::list<Pieces> defaults_;
   std::vector<Returned> returned_;
   std::vector<std::int64_t> dims_;
-  std::vector<List> lists_;
-  std::vector<kernel::ListTable> tables_;
   std::vector<plan::BufferId> read_of_peers_;  // one-shot
   bool one_shot_ = false, exchanged_ = false;
   std::optional<runtime::SharedBytes> results_;
