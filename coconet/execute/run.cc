@@ -7,7 +7,9 @@
 #include <optional>
 
 #include "coconet/execute/bindings.h"
+#include "coconet/execute/list_tables.h"
 #include "coconet/execute/memory_need.h"
+#include "coconet/execute/shared_results.h"
 #include "coconet/interp/global_tensor.h"
 #include "coconet/plan/bind.h"
 #include "coconet/plan/one_shot.h"
@@ -16,8 +18,6 @@
 #include "coconet/runtime/cores.h"
 #include "coconet/runtime/memory.h"
 #include "coconet/runtime/module.h"
-#include "coconet/runtime/shared_bytes.h"
-#include "coconet/type/list.h"
 
 namespace coconet::execute {
 namespace {
@@ -25,13 +25,6 @@ namespace {
 using interp::Pieces;
 using plan::Buffer;
 using plan::BufferRole;
-
-// A buffer whose value at the end of call 0 the caller gets.
-struct Returned {
-  std::string name;
-  int buffer;
-  bool storage;  // an updated state or input, not an output
-};
 
 // What a rank gives with its entry: of more it is quicker to wait and to read
 // (docs/performance.md).
@@ -48,22 +41,21 @@ class Job {
                           request.chunks)),
         module_(compiled.library().path, compiled.plan_hash()),
         ranks_(request.setting.mesh.ranks()),
-        slots_(slots_of(bound_)) {
+        lists_(compiled.plan(), request.setting.sizes),
+        slots_(slots_of(bound_)),
+        returned_(returned_of(compiled.plan())) {
     plan::check_chunks(compiled.plan(), request.chunks);
     find_inputs(complete);
-    find_returned();
     find_dims();
     choose_small();
   }
 
   RunResult run() {
-    const std::size_t times = sizeof(double) * request_.repeat * ranks_;
-    std::size_t bytes = times;
-    for (const Returned& returned : returned_) bytes += bytes_of(returned.buffer) * ranks_;
-    need_memory(bytes + caller_bytes(bound_) * ranks_);
-    results_.emplace(bytes);
+    need_memory(SharedResults::bytes(bound_, returned_, request_.repeat) +
+                caller_bytes(bound_) * ranks_);
+    results_.emplace(bound_, returned_, request_.repeat);
     launch([this](Rank& rank) { make_calls(rank); });
-    return collect();
+    return results_->collect();
   }
 
   void run(const std::function<void(RankCalls&)>& function) {
@@ -93,7 +85,7 @@ class Job {
       constant_.resize(job.plan().buffers.size());
       arguments_ = {.mesh_sizes = job.request_.setting.mesh.sizes,
                     .dims = job.dims_,
-                    .lists = job.tables_,
+                    .lists = job.lists_.tables(),
                     .knobs = job.bound_.knobs,
                     .seed = job.request_.setting.seed,
                     .inputs_hash = 0,
@@ -239,17 +231,6 @@ class Job {
     }
   }
 
-  void find_returned() {
-    for (const plan::PlanOutput& output : plan().outputs) {
-      returned_.push_back({output.name, output.buffer.index, false});
-    }
-    for (const Node& node : plan().graph.nodes()) {
-      if (!std::holds_alternative<Update>(node.op)) continue;
-      const std::string& name = plan().graph.node(node.inputs[0]).name;
-      returned_.push_back({name, plan().parameter(name).index, true});
-    }
-  }
-
   void choose_small() {
     if (ranks_ == 1 || !request_.small.value_or(true) || !plan::allows_one_shot(plan())) return;
     read_of_peers_ = plan::exchangeable(plan());
@@ -269,24 +250,7 @@ class Job {
                       : size == sizes.end()     ? 0
                                                 : size->second);
     }
-    for (const Dim& dim : plan().lists()) lists_.emplace_back(ListBlocks(dim.elements(), sizes));
-    for (const List& list : lists_) tables_.push_back(list.table());
   }
-
-  // What a ListTable points into.
-  struct List {
-    explicit List(const ListBlocks& from) : blocks(from) {
-      for (std::int64_t member = 0; member < blocks.members(); ++member) {
-        member_of.resize(blocks.first_block()[member + 1], member);
-      }
-    }
-    kernel::ListTable table() const {
-      return {blocks.members(), blocks.blocks(), blocks.elements().data(),
-              blocks.first_block().data(), member_of.data()};
-    }
-    ListBlocks blocks;
-    std::vector<std::int64_t> member_of;
-  };
 
   void fill(const Rank& rank) const {
     for (const auto& [b, pieces] : inputs_) {
@@ -315,7 +279,6 @@ class Job {
   }
 
   void make_calls(Rank& rank) const {
-    const std::span<double> times = results_->as<double>();
     rank.bind_all();
     for (int call = 0; call < request_.repeat; ++call) {
       rank.place_inputs();
@@ -324,7 +287,7 @@ class Job {
       rank.call();
       const std::chrono::duration<double, std::micro> took =
           std::chrono::steady_clock::now() - begin;
-      times[std::size_t(call) * ranks_ + rank.rank()] = took.count();
+      results_->time(call, rank.rank()) = took.count();
       if (call == 0) give_back(rank);
     }
   }
@@ -358,13 +321,6 @@ class Job {
                                           "be held constant");
   }
 
-  // Where rank `rank`'s value of a returned buffer stands in the shared results.
-  std::byte* place_of(std::size_t returned, int rank) const {
-    std::size_t at = sizeof(double) * request_.repeat * ranks_;
-    for (std::size_t r = 0; r < returned; ++r) at += bytes_of(returned_[r].buffer) * ranks_;
-    return results_->bytes().data() + at + bytes_of(returned_[returned].buffer) * rank;
-  }
-
   std::size_t held_bytes(int buffer, int rank) const {
     const TensorType& type = plan().buffers[buffer].type;
     return bound_.piece(type, rank).count() * size_of(type.dtype.kind);
@@ -374,26 +330,8 @@ class Job {
     for (std::size_t r = 0; r < returned_.size(); ++r) {
       const std::span<const std::byte> value = rank.place(returned_[r].buffer);
       if (value.empty()) continue;
-      std::memcpy(place_of(r, rank.rank()), value.data(), value.size());
+      std::memcpy(results_->value(r, rank.rank()).data(), value.data(), value.size());
     }
-  }
-
-  RunResult collect() const {
-    RunResult out;
-    for (std::size_t r = 0; r < returned_.size(); ++r) {
-      Pieces pieces;
-      for (int rank = 0; rank < ranks_; ++rank) {
-        const std::byte* from = place_of(r, rank);
-        pieces.emplace_back(from, from + held_bytes(returned_[r].buffer, rank));
-      }
-      (returned_[r].storage ? out.storage : out.outputs)[returned_[r].name] = std::move(pieces);
-    }
-    const std::span<const double> times = results_->as<double>();
-    for (int call = 0; call < request_.repeat; ++call) {
-      const auto begin = times.begin() + std::size_t(call) * ranks_;
-      out.microseconds.emplace_back(begin, begin + ranks_);
-    }
-    return out;
   }
 
   const Compiled& compiled_;
@@ -401,16 +339,15 @@ class Job {
   plan::BoundPlan bound_;
   runtime::LoadedModule module_;
   int ranks_;
+  ListTables lists_;
   std::vector<runtime::BufferNeed> slots_;
+  std::vector<Returned> returned_;
   std::map<int, const Pieces*> inputs_;  // by buffer; the request's, or defaults
   std::list<Pieces> defaults_;
-  std::vector<Returned> returned_;
   std::vector<std::int64_t> dims_;
-  std::vector<List> lists_;
-  std::vector<kernel::ListTable> tables_;
   std::vector<plan::BufferId> read_of_peers_;  // one-shot
   bool one_shot_ = false, exchanged_ = false;
-  std::optional<runtime::SharedBytes> results_;
+  std::optional<SharedResults> results_;
 };
 
 }  // namespace
