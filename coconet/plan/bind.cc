@@ -209,6 +209,7 @@ BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
     BoundBuffer out;
     out.sizes = coconet::bind(buffer.type.shape, all);
     out.elements = largest_piece(out.sizes, buffer.type.layout, mesh);
+    out.bytes = checked_product(out.elements, size_of(buffer.type.dtype.kind));
     bound.buffers.push_back(std::move(out));
   }
   bound.knobs.assign(plan.overlaps.size(), 1);
@@ -219,8 +220,9 @@ BoundPlan bind(const Plan& plan, const Sizes& sizes, const MeshSizes& mesh,
     bound.knobs.at(knob) = made.chunks;
   }
   for (std::size_t b = 0; b < bound.buffers.size(); ++b) {
+    if (plan.buffers[b].ring == 0) continue;
     BoundBuffer& buffer = bound.buffers[b];
-    if (plan.buffers[b].ring > 0) make_ring(bound, plan.buffers[b], buffer);
+    make_ring(bound, plan.buffers[b], buffer);
     buffer.bytes = checked_product(buffer.elements, size_of(plan.buffers[b].type.dtype.kind));
   }
   number_ticks(bound);

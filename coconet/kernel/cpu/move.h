@@ -21,12 +21,15 @@ COCONET_ONCE Status move_held(const Call& call, const Space& out, const T* from,
   });
 }
 
-// The elements of `space` between two buffers that are laid out alike.
+// The elements of `space` between two buffers that are laid out alike; where they are rings,
+// from_at and to_at are added to their indexes (ChunkTurn).
 template <class T>
-COCONET_ONCE void copy_space(const Space& space, const Space& layout, const T* from, T* to) {
+COCONET_ONCE void copy_space(const Space& space, const Space& layout, const T* from,
+                             std::int64_t from_at, T* to, std::int64_t to_at) {
   for_each_run(space, 0, [&](const Run& run) {
     const std::int64_t at = index_in(layout, run.coordinates, space.dims);
-    std::memcpy(to + at, from + at, static_cast<std::size_t>(run.count) * sizeof(T));
+    std::memcpy(to + (at + to_at), from + (at + from_at),
+                static_cast<std::size_t>(run.count) * sizeof(T));
   });
 }
 

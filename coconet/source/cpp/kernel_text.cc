@@ -370,13 +370,17 @@ std::string copy_text(const plan::Plan& plan, int launch, const plan::Kernel& ke
     return "pointer<" + storage_type(plan.buffer(id).type.dtype.kind) +
            ">(call, buffer::" + buffers.of[id.index] + ", call.rank)";
   };
+  const auto place = [&](plan::BufferId id) {
+    return pointer(id) + ", " + (plan.buffer(id).ring > 0 ? ring_text(plan, id, "layout") : "0");
+  };
   const plan::BufferId from = std::get<Load>(kernel.statements[0].action).buffer;
   const plan::BufferId to = kernel.stores[0].buffer;
   return "COCONET_ONCE Status launch_" + std::to_string(launch) +
-         "(const Ranks& ranks, const Space& space) {\n  const Call& call = ranks.call;\n"
-         "  copy_space(space, " +
-         pieces.of(plan.buffer(to).type) + ",\n             " + pointer(from) + ",\n             " +
-         pointer(to) + ");\n  return kOk;\n}\n\n";
+         "(const Ranks& ranks, const Space& space" +
+         (touches_ring(plan, launch) ? ", const ChunkTurn& turn" : "") +
+         ") {\n  const Call& call = ranks.call;\n  const Space layout = " +
+         pieces.of(plan.buffer(to).type) + ";\n  copy_space(space, layout, " + place(from) +
+         ",\n             " + place(to) + ");\n  return kOk;\n}\n\n";
 }
 
 }  // namespace
