@@ -200,6 +200,9 @@ TEST(CliOwnMemory, GivesTheSameBits) {
                              std::string(more) + " --dtype G=" + dtype);
     }
   }
+}
+
+TEST(CliOwnMemory, OfListsChunksAndIntegers) {
   tests::expect_verified(
       "run examples/lamb_list.coco --schedule sharded --ranks 2 --scalar t=3 "
       "--dim N_i=5,1027,0 --staged");

@@ -81,7 +81,7 @@ TEST(Staging, CopiesWholeWhereChunksCannotBeCut) {
 TEST(Staging, JoinsAnOverlappedGroup) {
   const Plan plan = staged(example("attention", "overlapped"));
   EXPECT_THAT(launches(plan),
-              ElementsAre("layer, in chunks", "ar, in chunks", "copy out out, in chunks"));
+              ElementsAre("layer, in chunks", "ar, in chunks", "copy gather out, in chunks"));
   ASSERT_EQ(plan.overlaps.size(), 1u);
   EXPECT_FALSE(plan.overlaps[0].staging);
   EXPECT_EQ(plan.overlaps[0].knob, 0);
@@ -160,6 +160,7 @@ TEST(Staging, TheVerifierFindsFaults) {
   kernel(reaches, 1).stores.back().buffer = buffer_named(fine, "p");
   EXPECT_THAT(words_of(reaches), HasSubstr("p is symmetric"));
   reaches.buffers[buffer_named(fine, "p").index].symmetric = true;
+  kernel(reaches, 2).statements[0].action = Load{buffer_named(fine, "p")};
   EXPECT_THAT(words_of(reaches), HasSubstr("is in the caller's memory and no peer reaches it"));
   Plan without = fine;  // the copy of what it holds already
   kernel(without, 0).statements[0].action = Load{buffer_named(fine, "g.in")};

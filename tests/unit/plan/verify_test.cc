@@ -382,15 +382,10 @@ TEST(VerifyOrder, ReturningTooEarly) {
 }
 
 TEST(VerifyOrder, WaitsOfAnotherAxisDoNotCount) {
-  const char* const program = R"(
-mesh world(dp, tp)
-dim N
-program sum(x: f32[N] local@[dp,tp]) {
-  y = x + x
-  total = all_reduce(y, +)@[dp,tp]
-  return total
-}
-)";
+  const char* const program =
+      "mesh world(dp, tp)\ndim N\n"
+      "program sum(x: f32[N] local@[dp,tp]) {\n"
+      "  y = x + x\n  total = all_reduce(y, +)@[dp,tp]\n  return total\n}\n";
   Planned sample = planned(program, "", {{"N", 2000}}, {2, 2});
   EXPECT_EQ(race(sample), "");
   sample.plan.launches[1].waits[0].axes = {0};
