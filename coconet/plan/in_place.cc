@@ -42,13 +42,8 @@ bool by_elements(const Plan& plan, const Launch& launch, BufferId buffer) {
          });
 }
 
-// Values that are loads are read again where they are stored: after another store, perhaps.
-bool stores_loads(const Launch& launch) {
-  const Kernel& kernel = std::get<Kernel>(launch.work);
-  return kernel.stores.size() > 1 && std::ranges::any_of(kernel.stores, [&](const Store& store) {
-           return std::holds_alternative<Load>(kernel.statements[store.value.index].action);
-         });
-}
+// Nothing is read after the one store of an element.
+bool stores_once(const Launch& launch) { return std::get<Kernel>(launch.work).stores.size() == 1; }
 
 }  // namespace
 
@@ -73,7 +68,7 @@ bool may_share_memory(const Plan& plan, BufferId read, BufferId written) {
     if (touches(plan, launch, read, false)) {
       if (!writers.empty()) return false;
       if (writes && !(alike && by_elements(plan, launch, read) &&
-                      by_elements(plan, launch, written) && !stores_loads(launch))) {
+                      by_elements(plan, launch, written) && stores_once(launch))) {
         return false;
       }
     }
