@@ -191,7 +191,7 @@ class CaseRun {
       return fail("plan, " + where + ": " + error.what());
     }
     if (!plan.overlaps.empty()) ++outcome_.chunked;
-    const std::vector<std::int64_t> chunks(plan.overlaps.size(), 1 + given_.seed % 8);
+    const std::vector<std::int64_t> chunks(plan.overlaps.size(), 1 + given_.seed / 4 % 8);
     const plan::BoundPlan in_chunks =
         plan::bind(plan, given_.setting.sizes, given_.setting.mesh, chunks);
     if (std::ranges::any_of(in_chunks.buffers,

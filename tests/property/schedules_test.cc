@@ -69,7 +69,7 @@ TEST_P(Schedules, GiveWhatTheProgramGives) {
   std::cout << run << " cases from seed " << seed << ": " << steps << " steps applied, " << chunked
             << " plans in chunks, " << rings << " with rings, " << staged
             << " with staged buffers, " << in_place << " pairs of buffers in place\n";
-  if (cases >= kCases) {
+  if (run >= 500) {
     EXPECT_GT(rings, 0u);
   }
   if (verbose) {
