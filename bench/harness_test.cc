@@ -33,16 +33,19 @@ class Known : public Operations {
     if (name == "die") _exit(3);
     return [this, name] {
       if (name == "slow" && rank_ == 1) usleep(5000);
+      if (name == "on what check has filled in" && !filled_) usleep(5000);
     };
   }
   void use_buffers(const std::string&) override {}
   double check(const std::string&) override {
+    filled_ = true;
     return rank_ == 1 ? static_cast<double>(arguments_.number("off")) : 0;
   }
 
  private:
   const Arguments& arguments_;
   int rank_;
+  bool filled_ = false;
 };
 
 // As ranks that are not written in C++ are served (peers/serve_library.cc).
@@ -95,6 +98,12 @@ TEST(Harness, TheSlowestRankCounts) {
   EXPECT_GE(batch.median(), 5000);
   EXPECT_GT(batch.round_trip_before, 0);
   EXPECT_GE(batch.turnaround, 5000);
+}
+
+// A participant that is started again is asked for times alone.
+TEST(Harness, ArraysAreFilledBeforeTheFirstTime) {
+  Participant participant = known();
+  EXPECT_LT(participant.time("on what check has filled in", 1, 3).median(), 5000);
 }
 
 TEST(Harness, RanksInAnotherLanguageAreServedByALibrary) {
