@@ -23,11 +23,12 @@ bool is_staged_too(const Workload& workload) {
 }
 
 // The same, of ours with buffers that are not registered, if that was measured.
-std::optional<Row> staged_row(const Row& row) {
+std::optional<Row> staged_row(const Row& row, const Workload& workload) {
   const auto staged = row.others.find(kStaged);
   if (row.us <= 0 || staged == row.others.end()) return std::nullopt;
   Row out = row;
   out.registered = false;
+  out.schedule = workload.schedule;
   out.us = staged->second;
   out.others = {{"registered", row.us}};
   return out;
@@ -74,7 +75,7 @@ class OneGroup {
       for (const std::string placement : {"S", "D"}) {
         const Row row = row_of(workload, placement);
         if (row.us > 0) out.rows.push_back(row);
-        if (const auto staged = staged_row(row)) out.rows.push_back(*staged);
+        if (const auto staged = staged_row(row, workload)) out.rows.push_back(*staged);
       }
     }
     for (const Cell& cell : cells_) {
