@@ -9,7 +9,10 @@
 namespace coconet::execute {
 
 Bindings::Bindings(const plan::BoundPlan& bound, int rank)
-    : bound_(bound), rank_(rank), written_(plan::written_buffers(*bound.plan)) {
+    : bound_(bound),
+      rank_(rank),
+      written_(plan::written_buffers(*bound.plan)),
+      constant_(written_.size(), false) {
   const plan::Plan& plan = *bound.plan;
   for (const plan::PlanOutput& output : plan.outputs) {
     if (has(output.buffer.index)) places_[output.name] = {output.buffer.index, {}};
@@ -65,6 +68,12 @@ int Bindings::bind(const std::string& name, std::span<std::byte> memory) {
   return place.buffer;
 }
 
+void Bindings::hold_constant(int buffer, bool constant) {
+  if (constant_[buffer] == constant) return;
+  constant_[buffer] = constant;
+  checked_ = false;
+}
+
 std::span<std::byte> Bindings::memory(int buffer) const {
   const std::string* name = nullptr;
   for (const auto& [other, place] : places_) {
@@ -103,6 +112,13 @@ void Bindings::check_apart(const Bound& one, const Bound& other) const {
                     one.place.memory->size() == other.place.memory->size();
   if (same && written_[a] != written_[b]) {
     const auto [read, written] = written_[a] ? std::pair(b, a) : std::pair(a, b);
+    if (constant_[read]) {
+      throw UserError(ErrorKind::usage,
+                      *one.name + " and " + *other.name + " have been bound to one memory, and " +
+                          (read == a ? *one.name : *other.name) +
+                          " is held constant, so no call may write it; bind them to memory apart, "
+                          "or do not hold it constant");
+    }
     if (plan::may_share_memory(*bound_.plan, {read}, {written})) return;
   }
   throw UserError(ErrorKind::usage,

@@ -27,11 +27,14 @@ class Bindings {
   // The buffer of that name stands there from now on; gives its index. UserError(usage) for a name
   // that is not staged, memory of another size, or at an address that its dtype may not have.
   int bind(const std::string& name, std::span<std::byte> memory);
+  // Calls must not write the memory of that buffer, or may again.
+  void hold_constant(int buffer, bool constant);
   // UserError(usage) if that has no memory.
   std::span<std::byte> memory(int buffer) const;
   // Before a call. UserError(usage) if a buffer has no memory, or two by two of its names, or
   // shares it with another while one of them is written; an output may stand in the memory of an
-  // input that is not needed any more when it is written (plan/in_place.h).
+  // input that is not needed any more when it is written (plan/in_place.h), by the next call
+  // either: that is not held constant.
   void check();
 
  private:
@@ -50,7 +53,8 @@ class Bindings {
   const plan::BoundPlan& bound_;
   int rank_;
   std::map<std::string, Place> places_;
-  std::vector<bool> written_;  // by buffer
+  std::vector<bool> written_;   // by buffer
+  std::vector<bool> constant_;  // by buffer
   bool checked_ = false;
 };
 

@@ -99,20 +99,20 @@ class Job {
     void barrier(const std::string& name) { communicator_.barrier(name); }
 
     void place_inputs() override {
-      constant_.assign(constant_.size(), 0);
+      for (int b = 0; b < static_cast<int>(constant_.size()); ++b) set_constant(b, 0);
       job_.fill(*this);
       if (job_.request_.check_inputs && first_) arguments_.inputs_hash = job_.inputs_hash(rank());
     }
 
     void bind(const std::string& name, std::span<std::byte> memory) override {
       const int buffer = bindings_.bind(name, memory);
-      constant_[std::size_t(buffer)] = 0;
+      set_constant(buffer, 0);
       addresses_[std::size_t(buffer) * job_.ranks_ + rank()] = memory.data();
     }
 
     void hold_constant(const std::string& name) override {
       static std::atomic<std::uint64_t> latest{0};
-      constant_[job_.find_constant(name)] = kernel::MatmulCall::kConstant | ++latest;
+      set_constant(job_.find_constant(name), kernel::MatmulCall::kConstant | ++latest);
     }
 
     std::size_t bytes(const std::string& name) const override {
@@ -158,6 +158,11 @@ class Job {
     }
 
    private:
+    void set_constant(int buffer, std::uint64_t number) {
+      constant_[std::size_t(buffer)] = number;
+      bindings_.hold_constant(buffer, number != 0);
+    }
+
     // What peers' inputs are read from are copies that come with their entries.
     void exchange_inputs() {
       std::vector<std::span<const std::byte>> given;
@@ -211,7 +216,6 @@ class Job {
   }
 
   const plan::Plan& plan() const { return compiled_.plan(); }
-  std::size_t bytes_of(int buffer) const { return bound_.buffers[buffer].bytes; }
 
   void find_inputs(bool complete) {
     const Graph& graph = plan().graph;

@@ -149,6 +149,34 @@ TEST_P(OwnMemory, ThatOverlapsIsRefused) {
 }
 
 // p2 is p's memory: one name will do, or both for one place.
+// A call would write what its own packed weights were made of, and the next one use those.
+TEST_P(OwnMemory, WhatIsHeldConstantIsNoOutputsMemory) {
+  const Planned sample = planned(
+      "mesh world(tp)\ndim N\nprogram p(x: f32[N,N], w: f32[N,N]) {\n"
+      "  y = matmul(x, w)\n  z = y + x\n  return z\n}\n",
+      "", {{"N", 8}}, {1});
+  const execute::Compiled compiled(sample.graph, {.staged = {"x", "w", "z"}}, runtime::Toolchain());
+  const auto calls = [&](bool constant, bool again) {
+    execute::run_on_ranks(compiled, request_of(sample, GetParam()), [&](execute::RankCalls& rank) {
+      Memory<float> x(64), w(64);
+      std::fill(x.values.begin(), x.values.end(), 1.f);
+      std::fill(w.values.begin(), w.values.end(), 2.f);
+      rank.bind("x", x.bytes());
+      rank.bind("w", w.bytes());
+      rank.bind("z", w.bytes());
+      if (constant) rank.hold_constant("w");
+      if (again) rank.bind("w", w.bytes());  // says that it has changed
+      rank.call();
+      need(w.values[5] == 17, "x w + x");
+    });
+  };
+  calls(false, false);
+  calls(true, true);
+  expect_refused([&] { calls(true, false); },
+                 {"w and z have been bound to one memory, and w is held constant",
+                  "bind them to memory apart, or do not hold it constant"});
+}
+
 TEST_P(OwnMemory, NamesOfOneBufferStandTogether) {
   const Planned sample = planned(
       "mesh world(dp)\ndim N\nprogram p(g: f32[N] local, p: f32[N]) {\n"
