@@ -22,8 +22,8 @@ namespace {
 template <class T>
 ScalarValue rounded(DTypeKind kind, T value) {
   if constexpr (std::is_same_v<T, float>) {
-    if (kind == DTypeKind::f16) value = kernel::rounded<kernel::f16>(value);
-    if (kind == DTypeKind::bf16) value = kernel::rounded<kernel::bf16>(value);
+    if (kind == DTypeKind::f16) value = kernel::widen(kernel::f16::from_float(value));
+    if (kind == DTypeKind::bf16) value = kernel::widen(kernel::bf16::from_float(value));
   }
   return element_value(kind, value);
 }

@@ -92,7 +92,7 @@ COCONET_HD COCONET_INLINE constexpr typename Format<F>::Bits magnitude_bits(F x)
 
 template <class F>
 COCONET_HD COCONET_INLINE constexpr typename Format<F>::Bits nan_mask(F x) {
-  return mask_of<F>(magnitude_bits(x) > Format<F>::kInfinity);
+  return mask_of<F>(x != x);
 }
 
 // |x|, a NaN stays a NaN.

@@ -55,11 +55,17 @@ COCONET_HD constexpr T round_to(Compute<T> x) {
   }
 }
 
-// The value that storing x as a T and reading it again would give.
+// What storing x as a T and reading it again would give, x being the result of an operation on
+// values of T. Of a bf16 it is a NaN that such a value was, or one of the processor or of
+// kernel/math.h, and these end in zeros; a GPU's do not.
 template <class T>
 COCONET_HD constexpr Compute<T> rounded(Compute<T> x) {
   if constexpr (std::is_same_v<T, bf16>) {
+#ifdef __CUDA_ARCH__
     return bf16::nearest(x);
+#else
+    return bf16::nearest_of_result(x);
+#endif
   } else {
     return widen(round_to<T>(x));
   }

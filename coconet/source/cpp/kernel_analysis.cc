@@ -21,6 +21,46 @@ void KernelPrinter::find_loops() {
     if (is<ReduceRun>(id)) ++loop_[id];
     loops_ = std::max(loops_, loop_[id] + 1);
   }
+  for (Id id = static_cast<Id>(loop_.size()) - 1; id >= 0; --id) {
+    if (is_cast_load(id)) loop_[id] = std::max(loop_[id], first_reader(id));
+  }
+}
+
+// Cheaper made again from memory than kept in a scratch.
+bool KernelPrinter::is_cast_load(Id id) const {
+  const Compute* compute = is<Compute>(id);
+  return compute && std::holds_alternative<Cast>(compute->op) && !at(id).per_peer &&
+         at(id).level == Level::element && is<Load>(at(id).inputs[0].index);
+}
+
+// The first loop that reads the value, or whose values a reduction that reads it folds; the loop
+// that computes it if a store needs it.
+int KernelPrinter::first_reader(Id id) const {
+  int first = loops_;
+  for (Id reader = id + 1; reader < static_cast<Id>(loop_.size()); ++reader) {
+    const bool reads = std::ranges::count(at(reader).inputs, plan::ValueId{id}) > 0;
+    if (reads) first = std::min(first, loop_[reader] - (is<ReduceRun>(reader) ? 1 : 0));
+  }
+  const bool stored = std::ranges::any_of(
+      kernel_.stores, [&](const Store& store) { return store.value.index == id; });
+  return stored || first == loops_ ? loop_[id] : first;
+}
+
+// A 16-bit value as the float that it is computed as: the same variable.
+bool KernelPrinter::is_alias(Id id) const {
+  const Compute* compute = is<Compute>(id);
+  if (!compute || !std::holds_alternative<Cast>(compute->op) || at(id).per_peer) return false;
+  const Id of = at(id).inputs[0].index;
+  const DTypeKind from = at(of).dtype.kind, to = at(id).dtype.kind;
+  return at(id).level == Level::element && at(of).level == Level::element && from != to &&
+         accumulator_of(from) == to && !is<Load>(of) &&
+         std::ranges::none_of(kernel_.stores,
+                              [&](const Store& store) { return store.value.index == id; });
+}
+
+int KernelPrinter::origin_of(Id id) const {
+  while (is_alias(id)) id = at(id).inputs[0].index;
+  return id;
 }
 
 // What a reduction alone reads and what is quickly made, of one computed value at most, is made
@@ -28,13 +68,14 @@ void KernelPrinter::find_loops() {
 void KernelPrinter::find_inlined() {
   inlined_.assign(kernel_.statements.size(), false);
   std::vector<int> readers(inlined_.size(), 0);
-  for (const Statement& statement : kernel_.statements) {
-    for (plan::ValueId input : statement.inputs) ++readers[input.index];
+  for (Id id = 0; id < static_cast<Id>(inlined_.size()); ++id) {
+    if (is_alias(id)) continue;
+    for (plan::ValueId input : at(id).inputs) ++readers[origin_of(input.index)];
   }
   for (const Store& store : kernel_.stores) ++readers[store.value.index];
   for (Id id = 0; id < static_cast<Id>(inlined_.size()); ++id) {
     if (!is<ReduceRun>(id)) continue;
-    const Id of = at(id).inputs[0].index;
+    const Id of = origin_of(at(id).inputs[0].index);
     inlined_[of] = readers[of] == 1 && at(of).level == Level::element && is_quickly_made(of);
   }
 }
@@ -49,9 +90,8 @@ bool KernelPrinter::is_quickly_made(Id id) const {
                          : std::holds_alternative<Cast>(compute->op);
   std::set<int> computed;
   for (plan::ValueId input : at(id).inputs) {
-    if (at(input.index).level == Level::element && !is<Load>(input.index)) {
-      computed.insert(input.index);
-    }
+    const Id of = origin_of(input.index);
+    if (at(of).level == Level::element && !is<Load>(of)) computed.insert(of);
   }
   return quick && computed.size() <= 1;
 }
@@ -63,12 +103,14 @@ void KernelPrinter::find_uses() {
   uses_.assign(kernel_.statements.size(), 0);
   needs_scratch_.assign(kernel_.statements.size(), false);
   for (Id id = 0; id < static_cast<Id>(uses_.size()); ++id) {
+    if (is_alias(id)) continue;
     for (plan::ValueId input : at(id).inputs) {
-      ++uses_[input.index];
-      const bool computed_in_loop = at(input.index).level == Level::element &&
-                                    !is<Load>(input.index) && !at(input.index).per_peer;
-      if (computed_in_loop && !inlined_[input.index] && printed_in(id) > loop_[input.index]) {
-        needs_scratch_[input.index] = true;
+      const Id of = origin_of(input.index);
+      ++uses_[of];
+      const bool computed_in_loop =
+          at(of).level == Level::element && !is<Load>(of) && !at(of).per_peer;
+      if (computed_in_loop && !inlined_[of] && printed_in(id) > loop_[of]) {
+        needs_scratch_[of] = true;
       }
     }
     if (fills_tile(id)) needs_scratch_[id] = true;
@@ -124,7 +166,7 @@ bool KernelPrinter::has_scratch(Id id) const { return needs_scratch_[id]; }
 bool KernelPrinter::has_line(Id id) const {
   const Statement& statement = at(id);
   if (is<Load>(id)) return statement.level == Level::call && !statement.per_peer;
-  if (inlined_[id]) return false;
+  if (inlined_[id] || is_alias(id)) return false;
   if (is<FoldPeers>(id) || is<ReduceRun>(id) || across(id) || has_scratch(id) || kept_in_[id]) {
     return true;
   }

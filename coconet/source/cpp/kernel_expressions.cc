@@ -73,6 +73,7 @@ std::string KernelPrinter::expression(Id id) {
     const bool variable = at(id).level == Level::call && !at(id).per_peer;
     return variable ? name_[id] : load_text(id);
   }
+  if (is_alias(id)) return expression(origin_of(id));
   if (!has_line(id)) return definition(id);
   if (kept_in_[id] && loop_[id] < now_) return element_text(kept_in_[id]->buffer);
   const bool from_scratch = has_scratch(id) && at(id).level == Level::element && !in_fold_ &&

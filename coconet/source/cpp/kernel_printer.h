@@ -32,6 +32,10 @@ class KernelPrinter {
 
   // analysis (kernel_analysis.cc)
   void find_loops();
+  bool is_cast_load(Id id) const;
+  int first_reader(Id id) const;
+  bool is_alias(Id id) const;
+  int origin_of(Id id) const;  // the value itself, unless it is an alias
   void find_inlined();
   bool is_quickly_made(Id id) const;
   int printed_in(Id id) const;
