@@ -12,6 +12,7 @@
 #include "coconet/runtime/gemm/onednn.h"
 #include "coconet/runtime/gemm/operand.h"
 #include "coconet/runtime/gemm/panels.h"
+#include "coconet/runtime/gemm/subnormal.h"
 
 // Where oneDNN would take AVX-512 for f32, or AMX for bf16, a product is made by kernels of this
 // folder (panels.h), whose output elements are each one chain along k by construction. They take
@@ -106,6 +107,7 @@ class Multiplication {
         tile(i, std::min(row_step, call_.m - i), j, columns, padded, b);
       }
     }
+    if (tiling_.bf16) multiply_again(call_, special_rows(call_), special_columns(call_));
   }
 
  private:

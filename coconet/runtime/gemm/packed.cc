@@ -41,8 +41,7 @@ Packed& PackedOperands::of(const kernel::MatmulCall& call) {
     found = latest.end() - 1;
   }
   if ((*found)->call.b_id != call.b_id || !same_place((*found)->call, call)) {
-    (*found)->call = call;
-    (*found)->panels = 0;
+    (*found)->begin(call);
   }
   std::rotate(latest.begin(), found, found + 1);
   return *latest.front();

@@ -27,7 +27,15 @@ class Room {
 struct Packed {
   kernel::MatmulCall call;  // one that read it; of it b, its sizes and b_id count
   Room room;
-  std::int64_t panels = 0;  // that are made
+  std::int64_t panels = 0;                           // that are made
+  std::vector<std::int64_t> subnormal_columns = {};  // of these, of bf16 (subnormal.h)
+
+  // Of this operand nothing is made yet.
+  void begin(const kernel::MatmulCall& by) {
+    call = by;
+    panels = 0;
+    subnormal_columns.clear();
+  }
 };
 
 // Constant operands are needed again in every call of a module, others in one call alone.

@@ -35,6 +35,13 @@ COCONET_AVX512 inline __m512i row(const std::uint16_t* from, std::int64_t column
   return _mm512_maskz_loadu_epi16(mask, from);
 }
 
+// A bit for each that is subnormal: of magnitude 1 to 0x7f.
+COCONET_AVX512 inline std::uint32_t subnormals(__m512i values) {
+  const __m512i magnitude = _mm512_and_si512(values, _mm512_set1_epi16(0x7fff));
+  const __m512i less = _mm512_sub_epi16(magnitude, _mm512_set1_epi16(1));
+  return _mm512_cmplt_epu16_mask(less, _mm512_set1_epi16(0x7f));
+}
+
 __attribute__((target("prfchw"))) inline void prefetch_to_write(const char* line) {
   __builtin_prefetch(line, 1);
 }
@@ -54,8 +61,9 @@ void expect_writes(const void* out, std::int64_t rows, std::int64_t stride) {
   for (std::int64_t r = 0; r < rows; ++r, line += stride) prefetch_to_write(line);
 }
 
-COCONET_AVX512 void pack_bf16(const std::uint16_t* from, std::int64_t stride, std::int64_t k,
-                              std::int64_t columns, std::uint16_t* panel) {
+COCONET_AVX512 std::uint32_t pack_bf16(const std::uint16_t* from, std::int64_t stride,
+                                       std::int64_t k, std::int64_t columns, std::uint16_t* panel) {
+  std::uint32_t subnormal = 0;
   alignas(64) std::uint16_t order[64];  // columns 0..15 of both rows in turns, then 16..31
   for (int i = 0; i < 64; ++i) order[i] = static_cast<std::uint16_t>(i / 2 + (i % 2) * 32);
   const __m512i left = _mm512_load_si512(order), right = _mm512_load_si512(order + 32);
@@ -63,10 +71,18 @@ COCONET_AVX512 void pack_bf16(const std::uint16_t* from, std::int64_t stride, st
   for (std::int64_t i = 0; i < end; i += 2, from += 2 * stride) {
     const __m512i even = i < k ? row(from, columns) : _mm512_setzero_si512();
     const __m512i odd = i + 1 < k ? row(from + stride, columns) : _mm512_setzero_si512();
+    subnormal |= subnormals(even) | subnormals(odd);
     std::uint16_t* const to = panel + i / kTileDepth * 2 * kTile + i % kTileDepth / 2 * 32;
     _mm512_storeu_si512(to, _mm512_permutex2var_epi16(even, left, odd));
     _mm512_storeu_si512(to + kTile, _mm512_permutex2var_epi16(even, right, odd));
   }
+  return subnormal;
+}
+
+COCONET_AVX512 bool holds_subnormal(const std::uint16_t* values, std::int64_t count) {
+  std::uint32_t found = 0;
+  for (std::int64_t i = 0; i < count; i += 32) found |= subnormals(row(values + i, count - i));
+  return found != 0;
 }
 
 void pack_rows(const std::uint16_t* from, std::int64_t stride, std::int64_t rows, std::int64_t k,

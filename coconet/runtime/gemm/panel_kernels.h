@@ -44,12 +44,14 @@ struct RowsByPanel {
 void multiply_f32(const RowsByPanel& work, std::int64_t rows, float* kept);
 
 // Blocks of kTileDepth rows, each two tiles of 16 columns, a tile's row being one pair of rows.
-// `panel` has room for k rounded up to kTileDepth, like what pack_rows makes.
-void pack_bf16(const std::uint16_t* from, std::int64_t stride, std::int64_t k, std::int64_t columns,
-               std::uint16_t* panel);
+// `panel` has room for k rounded up to kTileDepth, like what pack_rows makes. Gives a bit for each
+// column that holds a subnormal.
+std::uint32_t pack_bf16(const std::uint16_t* from, std::int64_t stride, std::int64_t k,
+                        std::int64_t columns, std::uint16_t* panel);
 // Up to kTileRows rows of the left operand: blocks of kTileDepth columns, zeros elsewhere.
 void pack_rows(const std::uint16_t* from, std::int64_t stride, std::int64_t rows, std::int64_t k,
                std::uint16_t* packed);
+bool holds_subnormal(const std::uint16_t* values, std::int64_t count);
 // While it lives this thread's matrix unit is set up for multiply_bf16.
 class Tiles {
  public:

@@ -3,10 +3,12 @@
 #if defined(__x86_64__)
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "coconet/runtime/gemm/operand.h"
 #include "coconet/runtime/gemm/packed.h"
 #include "coconet/runtime/gemm/panel_kernels.h"
+#include "coconet/runtime/gemm/subnormal.h"
 
 // The output is made in strips of rows, a strip panel by panel, and of a panel a few rows at once:
 // what is read again and again is the strip's left operand and one panel, which stay in the cache.
@@ -41,7 +43,7 @@ class PanelProduct {
     thread_local PackedOperands operands;
     thread_local Packed once;
     Packed& packed = call_.b_id != 0 ? operands.of(call_) : once;
-    if (call_.b_id == 0) packed.panels = 0;
+    if (call_.b_id == 0) packed.begin(call_);
     const std::int64_t panels = (call_.n + kPanel - 1) / kPanel;
     const std::int64_t bytes = kernels_.panel_bytes();
     std::byte* const room =
@@ -57,11 +59,12 @@ class PanelProduct {
       for (std::int64_t p = 0; p < panels; p += kGroup) {
         const std::int64_t end = std::min(panels, p + kGroup);
         const bool kept = again && end <= packed.panels;
-        if (!kept) kernels_.pack(place(p, false), end - p);
+        if (!kept) kernels_.pack(place(p, false), end - p, packed);
         for (std::int64_t q = p; q < end; ++q) kernels_.multiply(place(q, kept));
         if (!kept) packed.panels = end;
       }
     }
+    kernels_.finish(packed);
   }
 
  private:
@@ -154,7 +157,8 @@ class F32Kernels {
   }
 
   // The first block of a strip keeps what it reads.
-  void pack(const PanelPlace&, std::int64_t) const {}
+  void pack(const PanelPlace&, std::int64_t, Packed&) const {}
+  void finish(const Packed&) const {}
 
   // k in parts: of a part, the panel and a few rows fit into the first cache.
   void multiply(const PanelPlace& panel) {
@@ -253,13 +257,16 @@ class Bf16Kernels {
       from = turned.transpose(from, stride, 2, rows, call_.k);
       stride = call_.k;
     }
+    const auto* a = reinterpret_cast<const std::uint16_t*>(from);
     for (std::int64_t i = 0; i < rows; i += kTileRows) {
-      pack_rows(reinterpret_cast<const std::uint16_t*>(from) + i * stride, stride,
-                std::min(kTileRows, rows - i), call_.k, a_ + i * depth_);
+      pack_rows(a + i * stride, stride, std::min(kTileRows, rows - i), call_.k, a_ + i * depth_);
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+      if (holds_subnormal(a + i * stride, call_.k)) subnormal_rows_.push_back(row + i);
     }
   }
 
-  void pack(const PanelPlace& first, std::int64_t count) const {
+  void pack(const PanelPlace& first, std::int64_t count, Packed& kept) const {
     const std::byte* from = at(call_.b, call_.type, call_.b_stride, call_.tb, 0, first.first);
     const std::int64_t columns = std::min(count * kPanel, call_.n - first.first);
     std::int64_t stride = call_.b_stride;
@@ -270,12 +277,24 @@ class Bf16Kernels {
     }
     const auto* b = reinterpret_cast<const std::uint16_t*>(from);
     auto* const packed = reinterpret_cast<std::uint16_t*>(first.packed);
+    std::uint32_t subnormal[kGroup] = {};
     for (std::int64_t k = 0; k < call_.k; k += kTileDepth, b += kTileDepth * stride) {
       for (std::int64_t j = 0; j < columns; j += kPanel) {
-        pack_bf16(b + j, stride, std::min(kTileDepth, call_.k - k), std::min(kPanel, columns - j),
-                  packed + j * depth_ + k * kPanel);
+        subnormal[j / kPanel] |=
+            pack_bf16(b + j, stride, std::min(kTileDepth, call_.k - k),
+                      std::min(kPanel, columns - j), packed + j * depth_ + k * kPanel);
       }
     }
+    for (std::int64_t j = 0; j < columns; ++j) {
+      if ((subnormal[j / kPanel] >> j % kPanel & 1) != 0) {
+        kept.subnormal_columns.push_back(first.first + j);
+      }
+    }
+  }
+
+  void finish(const Packed& packed) const {
+    if (subnormal_rows_.empty() && packed.subnormal_columns.empty()) return;
+    multiply_again(call_, subnormal_rows_, packed.subnormal_columns);
   }
 
   void multiply(const PanelPlace& panel) const {
@@ -304,6 +323,7 @@ class Bf16Kernels {
   std::int64_t depth_;  // k, in whole tiles
   std::int64_t first_ = 0, rows_ = 0;
   std::uint16_t* a_ = nullptr;
+  std::vector<std::int64_t> subnormal_rows_;
   Tiles tiles_;
 };
 

@@ -244,6 +244,59 @@ TEST(Matmul, RightOperandsWithNumbers) {
   }
 }
 
+// Units for bf16 take subnormals for zeros: 2^-130 * 2^127 counts, and beside an infinity they give
+// no NaN. The bits are those of the rows alone, with a right operand that is kept as well.
+TEST(Matmul, SubnormalOperandsCount) {
+  for (const MatmulType type : {MatmulType::bf16, MatmulType::f16, MatmulType::f32}) {
+    for (const bool tb : {false, true}) {
+      const std::int64_t m = 70, n = 140, k = 75;
+      Matrix a(type, m, k), b(type, tb ? n : k, tb ? k : n), out(MatmulType::f32, m, n);
+      std::mt19937 random(5);
+      a.fill(random);
+      b.fill(random);
+      const double tiny = type == MatmulType::f16 ? 0x1p-20 : 0x1p-130;
+      const double large = type == MatmulType::f16 ? 0x1p15 : 0x1p127;
+      const auto at_b = [&](std::int64_t q, std::int64_t j) {
+        return tb ? b.at(j, q) : b.at(q, j);
+      };
+      store(a.at(40, 7), type, tiny);
+      store(at_b(7, 131), type, large);
+      store(at_b(74, 33), type, -tiny);
+      store(a.at(3, 74), type, large);
+      store(a.at(5, 74), type, INFINITY);
+      multiply(a, b, out, false, tb);
+      for (std::int64_t i = 0; i < m; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          double sum = 0, magnitude = 0;
+          for (std::int64_t q = 0; q < k; ++q) {
+            const double term = a.value(i, q) * load(at_b(q, j), type);
+            sum += term;
+            magnitude += std::abs(term);
+          }
+          const double got = out.value(i, j);
+          if (std::isfinite(magnitude) && magnitude < 0x1p127) {
+            ASSERT_LE(std::abs(got - sum), static_cast<double>(k + 2) * 0x1p-24 * magnitude) << i;
+          } else if (i == 5 && j != 131) {  // where the finite rest may overflow
+            ASSERT_EQ(got, sum) << j;
+          }
+        }
+      }
+      Matrix rows(MatmulType::f32, m, n);
+      for (std::int64_t i = 0; i < m; i += 7) {
+        MatmulCall call = call_of(a, b, rows, false, tb);
+        call.m = 7;
+        call.a = a.at(i, 0);
+        call.out = rows.at(i, 0);
+        call.b_id = 77;
+        matmul(call);
+      }
+      for (std::int64_t i = 0; i < m; ++i) {
+        ASSERT_EQ(std::memcmp(rows.at(i, 0), out.at(i, 0), n * 4), 0) << i;
+      }
+    }
+  }
+}
+
 TEST(Matmul, EmptySizes) {
   for (const MatmulType type : kTypes) {
     Matrix a(type, 3, 0), b(type, 0, 4), out(type, 3, 4);
