@@ -140,9 +140,12 @@ void DimBinding::add(const std::string& name, const Input& input, const TensorDa
     const std::string ranks = std::to_string(mesh_.sizes[leading[i]]);
     if (tensor.shape[i] == mesh_.sizes[leading[i]]) continue;
     const bool cut = i == 0 && tensor.shape[i] > mesh_.sizes[leading[i]];
-    refuse_shape(
-        ", one entry for each of the " + ranks + " ranks of " + graph_.mesh().axes[leading[i]] +
-        (cut ? " (a file with more can be cut: " + file_of + "=FILE:NAME[0:" + ranks + "])" : ""));
+    const auto file = files_.find(file_of);
+    const bool npy = file != files_.end() && file->second.ends_with(".npy");
+    const std::string form = file_of + (npy ? "=FILE.npy[0:" : "=FILE:NAME[0:") + ranks + "]";
+    refuse_shape(", one entry for each of the " + ranks + " ranks of " +
+                 graph_.mesh().axes[leading[i]] +
+                 (cut ? " (a file with more can be cut: " + form + ")" : ""));
   }
   for (std::size_t d = 0; d < dims.size(); ++d) {
     uses_.push_back({name, static_cast<int>(d), dims[d], tensor.shape[leading.size() + d], member});

@@ -8,6 +8,18 @@
 
 namespace coconet::execute {
 
+void need_apart(const std::string& name, std::span<const std::byte> memory,
+                const std::string& other, std::span<const std::byte> own) {
+  const auto before = [](std::span<const std::byte> x, std::span<const std::byte> y) {
+    return x.data() + x.size() <= y.data();
+  };
+  if (memory.empty() || own.empty() || before(memory, own) || before(own, memory)) return;
+  throw UserError(ErrorKind::usage, "the memory bound to " + name +
+                                        " is the runtime's own, where " + other +
+                                        " stands; needed is the caller's (to share it, " + "name " +
+                                        other + " in PlanOptions::staged and bind both)");
+}
+
 Bindings::Bindings(const plan::BoundPlan& bound, int rank)
     : bound_(bound),
       rank_(rank),

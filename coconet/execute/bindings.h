@@ -12,6 +12,11 @@
 
 namespace coconet::execute {
 
+// UserError(usage) if `memory`, to be bound to `name`, reaches into `own`, where the runtime has
+// `other`, which is not staged.
+void need_apart(const std::string& name, std::span<const std::byte> memory,
+                const std::string& other, std::span<const std::byte> own);
+
 class Bindings {
  public:
   Bindings(const plan::BoundPlan& bound, int rank);  // keeps a reference

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "coconet/plan/from_schedule.h"
 #include "coconet/runtime/toolchain.h"
@@ -26,5 +27,10 @@ class Compiled {
   std::string source_;
   runtime::CompiledLibrary library_;
 };
+
+// The same, of several plans side by side, as many at once as this process has cores. Throws what
+// the first of them throws that cannot be made ready; none is begun after that.
+std::vector<Compiled> compile_all(std::vector<plan::Plan> plans,
+                                  const runtime::Toolchain& toolchain);
 
 }  // namespace coconet::execute

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "coconet/execute/bindings.h"
+#include "coconet/execute/given.h"
 #include "coconet/execute/list_tables.h"
 #include "coconet/execute/memory_need.h"
 #include "coconet/execute/shared_results.h"
@@ -14,7 +15,6 @@
 #include "coconet/plan/bind.h"
 #include "coconet/plan/one_shot.h"
 #include "coconet/runtime/buffers.h"
-#include "coconet/runtime/content_hash.h"
 #include "coconet/runtime/cores.h"
 #include "coconet/runtime/memory.h"
 #include "coconet/runtime/module.h"
@@ -46,7 +46,7 @@ class Job {
         returned_(returned_of(compiled.plan())) {
     plan::check_chunks(compiled.plan(), request.chunks);
     find_inputs(complete);
-    find_dims();
+    dims_ = dims_of(compiled.plan().graph, request.setting.sizes);
     choose_small();
   }
 
@@ -62,7 +62,8 @@ class Job {
     need_memory(0);
     launch([&](Rank& rank) {
       rank.place_inputs();
-      function(rank);
+      runtime::call_foreign("the function of rank " + std::to_string(rank.rank()),
+                            [&] { function(rank); });
     });
   }
 
@@ -74,7 +75,9 @@ class Job {
         : job_(job),
           communicator_(communicator),
           buffers_(communicator, job.slots_),
-          bindings_(job.bound_, communicator.rank()) {
+          bindings_(job.bound_, communicator.rank()),
+          given_(job.plan()) {
+      for (const auto& [buffer, pieces] : job.inputs_) given_.give(buffer);
       communicator.describe_launches([&job](int launch) { return job.launch_text(launch); });
       for (const Buffer& buffer : job.plan().buffers) {
         const auto slot =
@@ -101,11 +104,22 @@ class Job {
     void place_inputs() override {
       for (int b = 0; b < static_cast<int>(constant_.size()); ++b) set_constant(b, 0);
       job_.fill(*this);
-      if (job_.request_.check_inputs && first_) arguments_.inputs_hash = job_.inputs_hash(rank());
+    }
+
+    // Before the first call: what it needs is there, and the same where it must be.
+    void check_inputs() {
+      if (!first_) return;
+      bindings_.check();
+      given_.check(rank());
+      if (!job_.request_.check_inputs || arguments_.inputs_hash != 0) return;
+      arguments_.inputs_hash =
+          hash_of_replicated(job_.plan(), [this](int buffer) { return place(buffer); });
     }
 
     void bind(const std::string& name, std::span<std::byte> memory) override {
+      need_callers_memory(name, memory);
       const int buffer = bindings_.bind(name, memory);
+      given_.give(buffer);
       set_constant(buffer, 0);
       addresses_[std::size_t(buffer) * job_.ranks_ + rank()] = memory.data();
     }
@@ -140,6 +154,7 @@ class Job {
     }
 
     void call() override {
+      check_inputs();
       bindings_.check();
       runtime::run_call(communicator_, job_.module_.module(), arguments_);
       arguments_.inputs_hash = 0;
@@ -147,7 +162,9 @@ class Job {
     }
 
     std::span<std::byte> own(const std::string& name) override {
-      return place(job_.find_buffer(name));
+      const int buffer = job_.find_buffer(name);
+      given_.give(buffer);
+      return place(buffer);
     }
 
     std::span<std::byte> own(const std::string& name, DTypeKind dtype) override {
@@ -158,6 +175,12 @@ class Job {
     }
 
    private:
+    void need_callers_memory(const std::string& name, std::span<const std::byte> memory) const {
+      for (const Buffer& buffer : job_.plan().buffers) {
+        if (!buffer.of_caller) need_apart(name, memory, buffer.name, buffers_.own(buffer.slot));
+      }
+    }
+
     void set_constant(int buffer, std::uint64_t number) {
       constant_[std::size_t(buffer)] = number;
       bindings_.hold_constant(buffer, number != 0);
@@ -184,6 +207,7 @@ class Job {
     runtime::Communicator& communicator_;
     const runtime::Buffers buffers_;
     Bindings bindings_;
+    GivenInputs given_;
     std::list<std::vector<std::byte>> memory_;  // see bind_all
     std::vector<void*> addresses_;
     std::vector<std::uint64_t> constant_;  // see kernel::Call
@@ -242,18 +266,7 @@ class Job {
     for (const plan::BufferId read : read_of_peers_) bytes += held_bytes(read.index, 0);
     exchanged_ = !read_of_peers_.empty() && (request_.small || bytes <= kMostExchangedBytes) &&
                  runtime::Exchange::fits(ranks_, bytes, read_of_peers_.size());
-    one_shot_ = exchanged_ || request_.small;
-  }
-
-  void find_dims() {
-    const Sizes& sizes = request_.setting.sizes;
-    for (const std::string& name : plan().graph.header().dims) {
-      const auto size = sizes.find(name);
-      const auto list = sizes.lists.find(name);
-      dims_.push_back(list != sizes.lists.end() ? static_cast<std::int64_t>(list->second.size())
-                      : size == sizes.end()     ? 0
-                                                : size->second);
-    }
+    one_shot_ = exchanged_ || request_.small || plan::one_rank_does_all(bound_);
   }
 
   void fill(const Rank& rank) const {
@@ -262,18 +275,6 @@ class Job {
       if (piece.empty() || !rank.has_place(b)) continue;
       std::memcpy(rank.place(b).data(), piece.data(), piece.size());
     }
-  }
-
-  // Of the inputs that every rank of the mesh must hold the same.
-  std::uint64_t inputs_hash(int rank) const {
-    runtime::ContentHash hash;
-    for (const auto& [b, pieces] : inputs_) {
-      if (!plan().buffers[b].type.layout.all_replicated()) continue;
-      const interp::Bytes& piece = (*pieces)[rank];
-      hash.add({reinterpret_cast<const char*>(piece.data()), piece.size()});
-    }
-    const std::uint64_t value = std::stoull(hash.hex().substr(0, 16), nullptr, 16);
-    return std::max<std::uint64_t>(1, value);  // 0 means not checked
   }
 
   std::string launch_text(int launch) const {
@@ -286,6 +287,7 @@ class Job {
     rank.bind_all();
     for (int call = 0; call < request_.repeat; ++call) {
       rank.place_inputs();
+      rank.check_inputs();  // not timed
       rank.barrier("inputs of call " + std::to_string(call));
       const auto begin = std::chrono::steady_clock::now();
       rank.call();

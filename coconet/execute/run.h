@@ -30,7 +30,9 @@ struct RunRequest {
   int threads = 0;
   // The elements that a thread is worth, at least 1; 0: what is quicker (kernel/call.h).
   std::int64_t thread_grain = 0;
-  bool check_inputs = true;  // compare a hash of the replicated inputs across ranks at call 0
+  // Compare a hash of the replicated inputs and states across ranks at call 0, as they stand in
+  // memory then: some 0.1 ms a megabyte.
+  bool check_inputs = true;
   runtime::RankKind kind = runtime::RankKind::process;
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
 };
@@ -63,7 +65,8 @@ class RankCalls {
   // The values of this input are not changed from now on, until place_inputs(), bind or
   // the next hold_constant(name), which says that they are others: what a rank makes of them for
   // itself, the packed right operand of a matmul, is kept between calls (in memory as large as the
-  // input). Each rank decides for itself. UserError(usage) for what the program writes, and another
+  // input). Values that are changed and not said to be may give products of the old ones, and no
+  // error. Each rank decides for itself. UserError(usage) for what the program writes, and another
   // name.
   virtual void hold_constant(const std::string& name) = 0;
   // One call, the entry and the leaving included. All ranks make the same calls.
@@ -76,7 +79,8 @@ class RankCalls {
   // bound anew between calls. An output that is the new value of a state or input stands where that
   // does: either name will do. Another output may be bound to the memory of an input, in place,
   // where it is written when the input is not needed any more. UserError(usage) for what does not
-  // fit: here, or in call() if memory is missing or overlaps.
+  // fit, such as memory that own() gives of what is not staged: here, or in call() if memory is
+  // missing or overlaps.
   virtual void bind(const std::string& name, std::span<std::byte> memory) = 0;
   // Of this rank's piece of an input, state or output. UserError(usage) for another name.
   virtual std::size_t bytes(const std::string& name) const = 0;
@@ -89,8 +93,10 @@ class RankCalls {
 };
 
 // Starts the ranks and runs `function` on each, in place of `repeat` calls with results; of ranks
-// that are processes in a copy of this one's memory. Inputs may be left out: they begin as zeros,
-// for the function to fill in through own(). UserErrors as of run.
+// that are processes in a copy of this one's memory. Inputs may be left out, for the function to
+// fill in through own() before the first call, which is refused if it has asked for no memory of
+// one (UserError(usage)); states begin as zeros. Another exception that leaves the function is a
+// UserError(runtime) too. UserErrors as of run.
 void run_on_ranks(const Compiled& compiled, const RunRequest& request,
                   const std::function<void(RankCalls&)>& function);
 

@@ -136,12 +136,14 @@ void check_reassociated(const CompiledForVerify& compiled, const RunRequest& req
 
 CompiledForVerify::CompiledForVerify(const Graph& unscheduled, const Graph& scheduled,
                                      Exactness exactness, const runtime::Toolchain& toolchain)
-    : unscheduled_(unscheduled),
-      scheduled_(scheduled),
-      plain_(unscheduled_, {.schedule = "", .keep_values = true}, toolchain) {
-  if (exactness == Exactness::exact) return;
-  reassociated_.emplace(scheduled_, plan::PlanOptions{.schedule = "", .keep_values = true},
-                        toolchain);
+    : unscheduled_(unscheduled), scheduled_(scheduled) {
+  std::vector<plan::Plan> plans;
+  const auto add = [&](const Graph& graph) {
+    plans.push_back(plan::from_schedule(graph, {.schedule = "", .keep_values = true}));
+  };
+  add(unscheduled_);
+  if (exactness == Exactness::reassociates) add(scheduled_);
+  compiled_ = compile_all(std::move(plans), toolchain);
 }
 
 std::string inexact_matmul(const Graph& graph) {

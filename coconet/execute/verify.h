@@ -38,13 +38,13 @@ class CompiledForVerify {
 
   const Graph& unscheduled() const { return unscheduled_; }
   const Graph& scheduled() const { return scheduled_; }
-  const Compiled& plain() const { return plain_; }
-  const Compiled* reassociated() const { return reassociated_ ? &*reassociated_ : nullptr; }
+  const Compiled& plain() const { return compiled_[0]; }
+  // Of the scheduled graph, if it is not exact; else null.
+  const Compiled* reassociated() const { return compiled_.size() > 1 ? &compiled_[1] : nullptr; }
 
  private:
   Graph unscheduled_, scheduled_;
-  Compiled plain_;
-  std::optional<Compiled> reassociated_;  // of the scheduled graph, if it is not exact
+  std::vector<Compiled> compiled_;
 };
 
 // "", or why bits of the graph's matmuls depend on the chunk on this machine: then a schedule that

@@ -71,6 +71,19 @@ bool allows_one_shot(const Plan& plan) {
          });
 }
 
+bool one_rank_does_all(const BoundPlan& bound) {
+  bool shared = false;
+  for (const Launch& launch : bound.plan->launches) {
+    const Kernel* kernel = std::get_if<Kernel>(&launch.work);
+    if (!kernel || kernel->space.layout.axes_that_are<Sliced>().empty()) continue;
+    // The first slice is the largest.
+    const std::int64_t all = bound.piece(one_shot_space(*kernel), 0).count();
+    if (bound.piece(kernel->space, 0).count() < all) return false;
+    shared = true;
+  }
+  return shared;
+}
+
 TensorType one_shot_space(const Kernel& kernel) {
   TensorType whole = kernel.space;
   for (int axis : kernel.space.layout.axes_that_are<Sliced>()) {

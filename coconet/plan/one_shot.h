@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "coconet/plan/plan.h"
+#include "coconet/plan/bind.h"
 
 namespace coconet::plan {
 
@@ -24,5 +24,10 @@ bool allows_one_shot(const Plan& plan);
 
 // The space of a kernel that is performed one-shot: the whole of it.
 TensorType one_shot_space(const Kernel& kernel);
+
+// At these sizes one rank would do all of what ranks share, as of a matrix of one row: performed
+// one-shot, nobody waits for its results.
+// Requires: allows_one_shot.
+bool one_rank_does_all(const BoundPlan& bound);
 
 }  // namespace coconet::plan

@@ -64,6 +64,22 @@ RankError rank_error_of(const std::exception_ptr& exception) noexcept {
   }
 }
 
+void call_foreign(const std::string& what, const std::function<void()>& code) {
+  const auto fail = [&](const std::string& text) {
+    throw UserError(ErrorKind::runtime, what + " threw " + text);
+  };
+  try {
+    code();
+  } catch (const InternalError&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (!rank_error_of(std::current_exception()).internal) throw;
+    fail(std::string("an exception: ") + error.what());
+  } catch (...) {
+    fail("an exception that is not a std::exception");
+  }
+}
+
 void StoredError::store(const RankError& error) {
   internal = error.internal;
   kind = error.kind;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <string>
 
 #include "coconet/base/error.h"
@@ -22,6 +23,10 @@ struct RankError {
 // What a caught exception says; a lack of memory or a refusal of the system is a runtime UserError.
 // Where no memory is left to say it with, that is what is said.
 RankError rank_error_of(const std::exception_ptr& exception) noexcept;
+
+// Runs a caller's code. What it throws that is no error of this library, nor one that the system
+// gives, is a UserError(runtime) that says so of `what`, such as "the function of rank 1".
+void call_foreign(const std::string& what, const std::function<void()>& code);
 
 // Plain memory, all zeros at the start. The writer publishes it by a release store of its own; text
 // that does not fit is cut and ends in "...".

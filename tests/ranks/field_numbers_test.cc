@@ -45,7 +45,7 @@ program p(x: T[N] local, y: T[N] sliced(0)) {
   return a, b, c, d
 }
 )"),
-          steps, {{"N", 4}, {"M", 1}}, {3},
+          steps, {{"N", 4}}, {3},
           {{"x", {1, 2, 3, 4, 5, kNan, 7, 8, 9, 10, 11, kNan}}, {"y", {1, 2, kNan, 4}}});
       for (int rank = 0; rank < 3; ++rank) {
         EXPECT_THAT(ran.on_rank("a", rank), ElementsAre(9, IsNan(), 11, IsNan())) << dtype;
@@ -71,8 +71,8 @@ program p(x: T[N] local) {
        {"", "rs, ag = split(total) body, gather = reorder(ag, [out]) fuse(rs, body, gather)",
         "rs, ag = split(total, (0)) body, gather = reorder(ag, [out])",
         "r, b = split(total, reduce_broadcast)"}) {
-    const Everywhere ran = run_everywhere(in_dtype("f32", program), steps, {{"N", 3}, {"M", 1}},
-                                          {3}, {{"x", {1e8, 1e8, 1, 1, -1e8, 1e8, -1e8, 1, -1e8}}});
+    const Everywhere ran = run_everywhere(in_dtype("f32", program), steps, {{"N", 3}}, {3},
+                                          {{"x", {1e8, 1e8, 1, 1, -1e8, 1e8, -1e8, 1, -1e8}}});
     for (int rank = 0; rank < 3; ++rank) {
       EXPECT_THAT(ran.on_rank("out", rank), ElementsAre(0, 1, 0)) << steps;
     }

@@ -201,6 +201,21 @@ TEST_P(OwnMemory, NamesOfOneBufferStandTogether) {
   expect_refused([&] { run(true); }, {"p and p2 are names of one buffer"});
 }
 
+// It stands in no list of bound memory, but calls need it all the same.
+TEST_P(OwnMemory, OfTheRuntimeIsRefused) {
+  const Planned sample = planned(
+      "mesh world(dp)\ndim N\nprogram p(x: f32[N], w: f32[N] local) {\n"
+      "  y = x + 1\n  t = all_reduce(w, +)\n  z = t * y\n  return y, z\n}\n",
+      "", {{"N", 300}}, {2});
+  const execute::Compiled compiled(sample.graph, {.staged = {"x", "y"}}, runtime::Toolchain());
+  expect_refused(
+      [&] {
+        execute::run_on_ranks(compiled, request_of(sample, GetParam()),
+                              [](execute::RankCalls& rank) { rank.bind("y", rank.own("w")); });
+      },
+      {"the memory bound to y is the runtime's own, where w stands"});
+}
+
 // The given inputs are put where memory has been bound.
 TEST_P(OwnMemory, InputsArePlacedInIt) {
   const Planned sample = planned(kStep, "", {{"N", 300}}, {2});
@@ -243,6 +258,21 @@ TEST(CliOwnMemory, OfListsChunksAndIntegers) {
       "  y = all_reduce(x, max)\n  z = all_gather(k)\n  w = where(b, x, 0)\n"
       "  e = all_reduce(d, +)\n  return y, z, w, e\n}\n",
       "--ranks 3 --dim N=1031 --staged");
+}
+
+TEST(CliOwnMemory, IsOfPlansAndNamesEachOnce) {
+  const auto expect_usage = [](const std::string& command, const std::string& words) {
+    const tests::ToolResult result = tests::run_tool(command);
+    EXPECT_EQ(result.exit_code, 2) << command;
+    EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
+  };
+  for (const std::string as : {"", " --as dot"}) {
+    expect_usage("show examples/sgd.coco --staged" + as, "--staged is of plans; found --as ");
+  }
+  for (const std::string names : {"g,g", "g,,p", ",g"}) {
+    expect_usage("show examples/sgd.coco --as plan --staged " + names,
+                 "--staged takes names, as g,p, each once; found '" + names + "'");
+  }
 }
 
 TEST(CliOwnMemory, IsRefusedForOtherNames) {

@@ -112,6 +112,63 @@ TEST_P(RunOnRanks, AConstantInputMayBecomeAnotherConstant) {
   }
 }
 
+// It would be a zero, and nothing would say so.
+TEST_P(RunOnRanks, AnInputThatNobodyGivesIsRefused) {
+  expect_refused([&] { run([](execute::RankCalls& rank) { rank.call(); }); },
+                 {"calls without a value of x; give each in RunRequest::inputs"});
+  run([](execute::RankCalls& rank) {
+    rank.own("x");  // k has a default, m is a state
+    rank.call();
+  });
+}
+
+// What ranks fill in themselves is compared as what the request gives is.
+TEST_P(RunOnRanks, ReplicatedInputsThatDifferAreRefused) {
+  const Planned sample = planned(
+      "mesh world(dp)\ndim N\n"
+      "program p(x: f32[N] local, r: f32[N], scalar k: f32) {\n"
+      "  y = all_reduce(x, +) * k + r\n  return y\n}\n",
+      "", {{"N", 1500}}, {kRanks});
+  for (const auto& staged : std::vector<std::vector<std::string>>{{}, {"x", "r", "y"}}) {
+    const execute::Compiled compiled(sample.graph, {.staged = staged}, runtime::Toolchain());
+    execute::RunRequest request;
+    request.setting = sample.setting;
+    request.kind = GetParam();
+    const auto run_with = [&](const std::string& name, std::size_t at) {
+      execute::run_on_ranks(compiled, request, [&](execute::RankCalls& rank) {
+        std::vector<std::vector<float>> memory(staged.size(), std::vector<float>(1500, 1));
+        for (std::size_t i = 0; i < staged.size(); ++i) {
+          rank.bind(staged[i], std::as_writable_bytes(std::span(memory[i])));
+        }
+        floats(rank.own("x"))[0] = static_cast<float>(rank.rank());  // local: may differ
+        floats(rank.own("r"))[0] = floats(rank.own("k"))[0] = 1;
+        if (rank.rank() == 1) floats(rank.own(name))[at] = -1;
+        rank.call();
+      });
+    };
+    run_with("x", 3);
+    for (const std::size_t at : {0, 1, 1499}) {
+      expect_refused([&] { run_with("r", at); }, {"the replicated inputs differ"});
+    }
+    expect_refused([&] { run_with("k", 0); }, {"the replicated inputs differ"});
+    request.check_inputs = false;
+    run_with("r", 1);
+  }
+}
+
+// It is not a fault of the library.
+TEST_P(RunOnRanks, AnExceptionOfTheFunctionIsSaidToBeIts) {
+  expect_refused(
+      [&] {
+        run([](execute::RankCalls& rank) {
+          if (rank.rank() == 1) throw std::runtime_error("mine");
+        });
+      },
+      {"the function of rank 1 threw an exception: mine"});
+  expect_refused([&] { run([](execute::RankCalls&) { throw 5; }); },
+                 {"threw an exception that is not a std::exception"});
+}
+
 // A misspelt scalar would have its default.
 TEST_P(RunOnRanks, AnInputOfAnotherNameIsRefused) {
   execute::RunRequest request;
@@ -125,6 +182,9 @@ TEST_P(RunOnRanks, AnInputOfAnotherNameIsRefused) {
   request.inputs.erase("m");
   expect_refused([&] { execute::run(compiled_, request); },
                  {"input m has no value, and no default; needed is f32[N] sliced(*)"});
+  request.setting.sizes["Z"] = 3;
+  expect_refused([&] { execute::run_on_ranks(compiled_, request, [](auto&) {}); },
+                 {"no dim Z; the program has N"});
   request.setting.mesh = {{kRanks, 1}};
   expect_refused([&] { execute::run(compiled_, request); }, {"found 2 mesh sizes"});
 }
