@@ -59,7 +59,13 @@ std::vector<std::string> staged_of(const std::optional<std::string>& option, con
   if (option->empty()) return plan::names_to_stage(graph);
   std::vector<std::string> out;
   std::istringstream names(*option);
-  for (std::string name; std::getline(names, name, ',');) out.push_back(name);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name.empty() || std::find(out.begin(), out.end(), name) != out.end()) {
+      throw UserError(ErrorKind::usage,
+                      "--staged takes names, as g,p, each once; found '" + *option + "'");
+    }
+    out.push_back(name);
+  }
   return out;
 }
 

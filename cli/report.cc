@@ -169,6 +169,7 @@ void add_errors(json& object, const std::vector<ReportedError>& errors) {
 
 json json_of(const Report& report, const OutputReport& output) {
   json out = {{"name", output.name},
+              {"kind", output.storage ? "storage" : "output"},
               {"dtype", name_of(output.type.dtype.kind)},
               {"shape", output.value.shape},
               {"placement", output.type.layout.text(report.mesh)}};

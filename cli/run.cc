@@ -287,6 +287,12 @@ class Run {
   std::vector<std::int64_t> shape_of(const std::string& want) const {
     std::vector<OutputReport> all = results();
     const auto output = find(all, want);
+    const auto same = [&](const OutputReport& one) { return one.name == want; };
+    if (std::count_if(all.begin(), all.end(), same) > 1) {
+      throw UserError(ErrorKind::usage, "--want " + want + " may be the output or the updated " +
+                                            "storage of that name; return the old value under " +
+                                            "another name, as `old = " + want + "`");
+    }
     if (output != all.end()) {
       if (output->list.empty()) return interp::global_sizes(output->type, setting_);
       const auto first = find_list(all, output->list);

@@ -23,6 +23,10 @@ std::string text_of(const ShowArguments& arguments, Context& context) {
   const File file = load(arguments.file, context);
   const Graph& graph = program_of(file, arguments.file);
   const Graph shown = scheduled(graph, file, arguments.file.schedule).graph;
+  if (arguments.staged && (arguments.as == "graph" || arguments.as == "dot")) {
+    throw UserError(ErrorKind::usage, "--staged is of plans; found --as " + arguments.as +
+                                          ", which shows none; needed is --as plan or --as cpp");
+  }
   if (arguments.as == "graph") return print(shown, true);
   if (arguments.as == "dot") return dot(shown);
   const plan::Plan plan = plan::from_schedule(

@@ -74,9 +74,10 @@ void store(std::vector<std::byte>& bytes, std::int64_t i, T value) {
 }
 
 void check_index(const TensorData& data, std::int64_t i) {
-  const auto size = static_cast<std::size_t>(size_of(data.dtype));
-  check(i >= 0 && static_cast<std::size_t>(i) < data.bytes.size() / size,
-        "an element index lies inside its tensor");
+  const std::size_t count = data.bytes.size() / static_cast<std::size_t>(size_of(data.dtype));
+  if (i >= 0 && static_cast<std::size_t>(i) < count) return;
+  throw UserError(ErrorKind::usage, "found element " + std::to_string(i) + " of a tensor of " +
+                                        std::to_string(count) + "; the first is 0");
 }
 
 }  // namespace

@@ -136,4 +136,6 @@ void write_file(const std::string& path, std::span<const std::span<const std::by
   file.rename_to(target);
 }
 
+void check_writable(const std::string& path) { const TemporaryFile file(path, target_of(path)); }
+
 }  // namespace coconet

@@ -14,4 +14,8 @@ namespace coconet {
 // old file stays.
 void write_file(const std::string& path, std::span<const std::span<const std::byte>> parts);
 
+// Throws what write_file would of a path that no file can be written to, and writes nothing: for
+// whoever has a long way to go before there is something to write.
+void check_writable(const std::string& path);
+
 }  // namespace coconet

@@ -104,7 +104,7 @@ TEST(CliRun, JsonHasExactlyItsKeys) {
               ElementsAre("program", "schedule", "mesh", "dims", "threads", "seed", "outputs",
                           "time_us", "kernels", "bytes_sent", "compile_ms"));
   EXPECT_THAT(json_keys(result.out, "outputs/0"),
-              ElementsAre("name", "dtype", "shape", "placement", "bit_equal_to_unscheduled",
+              ElementsAre("name", "kind", "dtype", "shape", "placement", "bit_equal_to_unscheduled",
                           "max_difference_to_interpreter", "within_bound", "want"));
   EXPECT_THAT(json_keys(result.out, "time_us"), ElementsAre("median", "min", "max", "per_rank"));
   EXPECT_EQ(json_at(result.out, "mesh/tp"), "3");

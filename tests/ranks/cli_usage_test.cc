@@ -188,6 +188,9 @@ TEST(CliUsage, AnOutputAndAStateOfOneNameAreNotOneFile) {
       file, "mesh w(tp)\ndim N\nprogram p(state m: f32[N]) { m2 = update(m, m + 1) return m }\n");
   const std::string run = "run " + file + " --ranks 1 --dim N=3";
   expect_error(run + " --out " + folder.path("out"), 2, {"--out would write both the output m"});
+  write_npy(folder.path("m.npy"), TensorData::zeros(DTypeKind::f32, {3}));
+  expect_error(run + " --want m=" + folder.path("m.npy"), 2,
+               {"--want m may be the output or the updated storage of that name", "`old = m`"});
   EXPECT_EQ(run_tool(run).exit_code, 0);
 }
 

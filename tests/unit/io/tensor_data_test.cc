@@ -6,8 +6,20 @@
 #include <cstring>
 #include <limits>
 
+#include "tests/support/files.h"
+
 namespace coconet {
 namespace {
+
+TEST(TensorData, AnElementThatIsNotThereIsTheCallersMistake) {
+  TensorData tensor = TensorData::zeros(DTypeKind::f16, {2, 3});
+  for (const std::int64_t i : {-1, 6}) {
+    const std::string words =
+        "found element " + std::to_string(i) + " of a tensor of 6; the first is 0";
+    EXPECT_EQ(test::user_error_of([&] { tensor.set_value(i, 1); }), words);
+    EXPECT_EQ(test::user_error_of([&] { tensor.value(i); }), words);
+  }
+}
 
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "coconet/base/error.h"
 #include "tests/support/files.h"
 
 namespace coconet {
@@ -40,6 +41,18 @@ TEST(WriteFile, TakesAPathWithoutAFolder) {
   write_file("plain", Parts{test::bytes_of("x")});
   std::filesystem::current_path(before);
   EXPECT_THAT(folder.names(), testing::ElementsAre("plain"));
+}
+
+TEST(CheckWritable, FindsWhatWritingWouldAndLeavesNothing) {
+  const test::TemporaryFolder folder;
+  EXPECT_NO_THROW(check_writable(folder.path("x")));
+  test::write_text(folder.path("old"), "old");
+  EXPECT_NO_THROW(check_writable(folder.path("old")));
+  EXPECT_EQ(test::read_text(folder.path("old")), "old");
+  EXPECT_THROW(check_writable(folder.path("absent/x")), UserError);
+  EXPECT_THROW(check_writable(folder.path("")), UserError);  // a folder
+  EXPECT_THROW(check_writable("/dev/full"), UserError);
+  EXPECT_THAT(folder.names(), testing::ElementsAre("old"));
 }
 
 }  // namespace
