@@ -42,7 +42,7 @@ test: build
 # Builds nothing else: what the machine does beside disturbs what is measured (docs/performance.md).
 bench: build/CMakeCache.txt
 	cmake --build build -j $(JOBS) --target bench
-	build/bench/harness $(BENCH_OPTIONS) --json build/bench.json
+	build/bench/harness --json build/bench.json $(BENCH_OPTIONS)
 
 bench-full:
 	$(MAKE) bench BENCH_OPTIONS=--full

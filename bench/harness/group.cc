@@ -1,9 +1,12 @@
 #include "bench/harness/group.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
 #include "bench/worker/floor_passes.h"
+#include "coconet/base/error.h"
 
 namespace coconet::bench {
 
@@ -184,7 +187,10 @@ class OneGroup {
         }
       }
     }
-    for (std::size_t i = first; i < cells_.size(); ++i) cells_[i].peer = true;
+    for (std::size_t i = first; i < cells_.size(); ++i) {
+      cells_[i].peer = true;
+      cells_[i].tuned = peer.tuned;
+    }
   }
 
   double median(const Cell& cell, const std::string& placement) const {
@@ -216,9 +222,10 @@ class OneGroup {
         if (cell.name == workload.small_schedule) small = time;
       } else if (here) {
         PeerTime& best = row.peers[cell.name];
-        if (best.microseconds == 0 || time < best.microseconds) best = {time, is_tuned(cell.name)};
+        const bool better = std::pair(cell.out, time) < std::pair(best.out, best.microseconds);
+        if (best.microseconds == 0 || better) best = {time, cell.tuned, cell.out};
       }
-      if (cell.workload == "all_reduce" && cell.dtype == workload.summed &&
+      if (cell.workload == "all_reduce" && cell.dtype == workload.summed && !cell.out &&
           cell.operation != "call" && workload.name != "all_reduce") {
         row.bound_us = row.bound_us == 0 ? time : std::min(row.bound_us, time);
       }
@@ -253,12 +260,6 @@ class OneGroup {
     if (workload.product && product > 0 && moved > 0) row.through_memory_us = product + moved;
   }
 
-  bool is_tuned(const std::string& name) const {
-    const auto found = std::find_if(setup_.peers.begin(), setup_.peers.end(),
-                                    [&](const Peer& peer) { return peer.name == name; });
-    return found != setup_.peers.end() && found->tuned;
-  }
-
   const Setup& setup_;
   const Group& group_;
   std::vector<Participant> participants_;
@@ -291,6 +292,18 @@ double memory_needed(const Setup& setup, const Group& group) {
   }
   out += memory_of_peer(group, setup.ranks) * static_cast<double>(setup.peers.size());
   return out * setup.ranks;
+}
+
+void check_memory(const Group& group, int ranks, std::uint64_t available) {
+  for (const Workload& workload : group.workloads) {
+    const double needed = memory_of_ours(workload, group.problem, ranks) * ranks;
+    if (needed <= static_cast<double>(available)) continue;
+    throw UserError(ErrorKind::usage,
+                    fmt::format("{} of {} takes {:.1f} GB on {} ranks, and {:.1f} GB are left; "
+                                "give smaller sizes (--help), or fewer ranks",
+                                workload.name, size_text(group.problem), 1e-9 * needed, ranks,
+                                1e-9 * static_cast<double>(available)));
+  }
 }
 
 }  // namespace coconet::bench

@@ -36,4 +36,7 @@ GroupResult measure_group(const Setup& setup, const Group& group);
 // Bytes that all participants together take.
 double memory_needed(const Setup& setup, const Group& group);
 
+// UserError(usage) if the ranks of ours alone take more than these bytes, of one of the workloads.
+void check_memory(const Group& group, int ranks, std::uint64_t available);
+
 }  // namespace coconet::bench

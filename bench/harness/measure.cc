@@ -20,12 +20,18 @@ class RoundRobin {
       : participants_(participants), cells_(cells), effort_(effort), ours_(ours) {}
 
   void run() {
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      perform(cells_[i], [&] { begin(cells_[i]); });
+      leave(i, i + 1);
+    }
+    for (Cell& cell : cells_) set_rounds(cell);
+    perform_rounds();
+    if (effort_.finals && choose_finalists()) perform_rounds();
+  }
+
+ private:
+  void perform_rounds() {
     for (int start = 0; start < effort_.starts; ++start) {
-      for (std::size_t i = 0; start == 0 && i < cells_.size(); ++i) {
-        perform(cells_[i], [&] { begin(cells_[i]); });
-        leave(i, i + 1);
-      }
-      for (Cell& cell : cells_) set_rounds(cell);
       for (int round = 0; round < effort_.rounds; ++round) {
         // Whoever comes first or after whom changes from round to round.
         const std::size_t count = cells_.size();
@@ -43,9 +49,46 @@ class RoundRobin {
     }
   }
 
- private:
+  // Whether there are peers to choose from.
+  bool choose_finalists() {
+    bool any = false;
+    for (Cell& cell : cells_) {
+      if (cell.peer) cell.out = true;
+    }
+    for (const Cell& cell : cells_) {
+      any = any || cell.peer;
+      if (!cell.peer) continue;
+      for (const auto& [placement, medians] : cell.medians) {
+        admit_best(cell, placement, false, kFinalists);
+        admit_best(cell, placement, true, kFinalists / 2);
+      }
+    }
+    for (Cell& cell : cells_) {
+      if (!any || cell.out) continue;
+      cell.medians.clear();
+      cell.round_trips.clear();
+    }
+    return any;
+  }
+
+  // Of the peers of the same workload and dtype as this one.
+  void admit_best(const Cell& like, const std::string& placement, bool defaults_alone,
+                  std::size_t most) {
+    std::vector<std::pair<double, Cell*>> times;
+    for (Cell& cell : cells_) {
+      const bool same = cell.workload == like.workload && cell.dtype == like.dtype;
+      if (!same || !cell.peer || (defaults_alone && cell.tuned) || !cell.failed.empty()) continue;
+      const double time = median_of(cell.medians, placement, effort_.fewest_batches);
+      if (time > 0) times.push_back({time, &cell});
+    }
+    std::sort(times.begin(), times.end());
+    for (std::size_t i = 0; i < std::min(most, times.size()); ++i) {
+      if (times[i].first <= kClose * times[0].first) times[i].second->out = false;
+    }
+  }
+
   void perform(Cell& cell, const std::function<void()>& act) {
-    if (!cell.failed.empty()) return;
+    if (!cell.failed.empty() || cell.out) return;
     try {
       act();
     } catch (const ParticipantFailed& failure) {

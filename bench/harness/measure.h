@@ -28,6 +28,8 @@ struct Cell {
   double first = 0;                          // microseconds of an iteration, before all batches
   int rounds = 0;                            // with a batch of it, after each start
   bool peer = false;                         // one of those of which the best counts
+  bool tuned = false;                        // a peer with other settings than its default ones
+  bool out = false;                          // a peer that has not come to the finals
   std::string failed = {};                   // why there is nothing more of it
 };
 
@@ -38,6 +40,10 @@ struct Effort {
   double cell_microseconds = 1e6;  // of all batches of a cell, but for the fewest that it needs
   int fewest_batches = 3;          // of a placement, for a figure of it
   bool stay = true;  // participants run all the time; false: during their batches alone
+  // All are measured anew beside the best peers of each workload and dtype, and what was measured
+  // before is forgotten: the least of twenty figures is the best peer's luck as well, and that of a
+  // time when the machine was quicker than when ours had its turn.
+  bool finals = true;
 };
 
 // A participant's result was not the expected one.
@@ -53,6 +59,11 @@ void measure(std::vector<Participant>& participants, std::vector<Cell>& cells, c
 // A peer that takes this many times as long as the fastest of its workload and dtype will not be
 // the best: it gets the fewest batches that make a figure.
 inline constexpr double kHopeless = 10;
+
+// In the finals: of each workload, dtype and placement at most so many peers' cells, and half as
+// many of those with default settings alone, that take up to kClose times as long as the best.
+inline constexpr std::size_t kFinalists = 4;
+inline constexpr double kClose = 1.2;
 
 // Of what was filed under a placement; 0 if that is fewer than `fewest`.
 double median_of(const ByPlacement& values, const std::string& placement, int fewest);

@@ -1,9 +1,12 @@
 #include "bench/harness/peers.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <sstream>
 
 #include "coconet/base/error.h"
@@ -41,8 +44,11 @@ struct LibraryKind {
   std::string name;
   std::vector<std::string> command;    // up to the program of a rank
   std::vector<std::string> variables;  // of every setting
-  std::string worker;
+  std::string worker;                  // what the build makes of it
   std::vector<Settings> settings;
+  std::function<bool()> there;
+  std::string bring;  // the command that does
+  bool framework = false;
 };
 
 class Finder {
@@ -68,57 +74,62 @@ class Finder {
                        [&](const std::string& begin) { return name.starts_with(begin); });
   }
 
-  // `program`: what the build makes of it.
-  bool need(const std::string& name, const std::string& program, bool there,
-            const std::string& bring) {
-    if (!wanted(name)) return false;
-    const bool built = access((options_.folder + "/" + program).c_str(), R_OK) == 0;
+  bool need(const LibraryKind& kind) {
+    const bool there = kind.there();
+    const bool built = access((options_.folder + "/" + kind.worker).c_str(), R_OK) == 0;
     if (there && built) return true;
-    out_.absent.push_back(name + ": " + (there ? "its ranks are not built" : "not there") + "; " +
-                          (there ? "" : bring + ", then ") + "make bench");
+    out_.absent.push_back(kind.name + ": " + (there ? "its ranks are not built" : "not there") +
+                          "; " + (there ? "" : kind.bring + ", then ") + "make bench");
     return false;
   }
 
   void add(const LibraryKind& kind) {
+    std::vector<Peer> peers;
     for (const Settings& with : kind.settings) {
-      const bool tuned = !with.name.empty();
-      Peer peer;
-      peer.name = kind.name + (tuned ? "-" + with.name : "");
-      peer.tuned = tuned;
-      peer.settings = tuned ? "malloc keeps memory, huge pages " + with.words + with.variables
-                            : "default settings";
-      Program& program = peer.program;
-      program.name = peer.name;
-      program.command = kind.command;
-      for (const std::string& word : words_of(with.words)) program.command.push_back(word);
-      program.command.push_back(kind.worker);
-      program.variables = kind.variables;
-      program.variables.push_back("OMP_NUM_THREADS=1");
-      for (const std::string& one : words_of(with.variables)) program.variables.push_back(one);
-      if (tuned) program.variables.push_back(kKeepMemory);
-      program.words["pages"] = tuned ? "huge" : "small";
-      out_.there.push_back(std::move(peer));
+      Peer peer = peer_of(kind, with);
+      out_.known.push_back(peer.name);
+      if (wanted(peer.name)) peers.push_back(std::move(peer));
     }
+    if (peers.empty() || !need(kind)) return;
+    for (Peer& peer : peers) out_.there.push_back(std::move(peer));
   }
 
-  LibraryKind mpi(const std::string& name, const std::string& launcher) const {
-    return {name,
-            {launcher, "-np", std::to_string(options_.ranks)},
-            {},
-            options_.folder + "/mpi_" + name,
-            {{""}, {"tuned"}}};
+  Peer peer_of(const LibraryKind& kind, const Settings& with) const {
+    const bool tuned = !with.name.empty();
+    Peer peer;
+    peer.name = kind.name + (tuned ? "-" + with.name : "");
+    peer.tuned = tuned;
+    peer.settings = tuned ? "malloc keeps memory, huge pages " + with.words + with.variables
+                          : "default settings";
+    peer.framework = kind.framework;
+    Program& program = peer.program;
+    program.name = peer.name;
+    program.command = kind.command;
+    for (const std::string& word : words_of(with.words)) program.command.push_back(word);
+    program.command.push_back(options_.folder + "/" + kind.worker);
+    program.variables = kind.variables;
+    program.variables.push_back("OMP_NUM_THREADS=1");
+    for (const std::string& one : words_of(with.variables)) program.variables.push_back(one);
+    if (tuned) program.variables.push_back(kKeepMemory);
+    program.words["pages"] = tuned ? "huge" : "small";
+    return peer;
   }
 
   // `launcher`: a program, or one in the path.
-  bool need_mpi(const std::string& name, const std::string& launcher, const std::string& bring) {
-    const bool there = launcher[0] == '/' ? executable(launcher) : in_path(launcher);
-    return need(name, "mpi_" + name, there, bring);
+  LibraryKind mpi(const std::string& name, const std::string& launcher,
+                  const std::string& bring) const {
+    return {.name = name,
+            .command = {launcher, "-np", std::to_string(options_.ranks)},
+            .variables = {},
+            .worker = "mpi_" + name,
+            .settings = {{""}, {"tuned"}},
+            .there = [=] { return launcher[0] == '/' ? executable(launcher) : in_path(launcher); },
+            .bring = bring};
   }
 
   void add_open_mpi(const std::string& name, const std::string& launcher,
                     const std::string& bring) {
-    if (!need_mpi(name, launcher, bring)) return;
-    LibraryKind kind = mpi(name, launcher);
+    LibraryKind kind = mpi(name, launcher, bring);
     for (const char* word : {"--bind-to", "none"}) kind.command.push_back(word);
     if (options_.crowded) kind.command.push_back("--oversubscribe");
     kind.variables = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
@@ -136,8 +147,7 @@ class Finder {
   }
 
   void add_mpich(const std::string& name, const std::string& launcher, const std::string& bring) {
-    if (!need_mpi(name, launcher, bring)) return;
-    LibraryKind kind = mpi(name, launcher);
+    LibraryKind kind = mpi(name, launcher, bring);
     for (const char* word : {"-bind-to", "none"}) kind.command.push_back(word);
     if (name == "mpich5") {
       kind.settings.push_back({"posix", "", "MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM=mpir"});
@@ -147,8 +157,7 @@ class Finder {
 
   void add_intel_mpi() {
     const std::string root = environments_ + "impi";
-    if (!need_mpi("impi", root + "/bin/mpirun", "bench/peers.sh impi")) return;
-    LibraryKind kind = mpi("impi", root + "/bin/mpirun");
+    LibraryKind kind = mpi("impi", root + "/bin/mpirun", "bench/peers.sh impi");
     // The harness pins ranks itself.
     kind.variables = {"I_MPI_ROOT=" + root, "I_MPI_PIN=0"};
     kind.settings.push_back({"13", "", "I_MPI_ADJUST_ALLREDUCE=13"});
@@ -158,31 +167,32 @@ class Finder {
 
   void add_oneccl() {
     const std::string root = environments_ + "oneccl";
-    const bool there = std::filesystem::exists(root + "/lib/ccl/cpu/lib/libccl.a");
-    if (!need("oneccl", "oneccl", there, "bench/peers.sh oneccl")) return;
     // Its thread beside each rank's, which it has by default, takes a core from a rank.
-    add({"oneccl",
-         {},
-         {"FI_PROVIDER_PATH=" + root + "/lib", "I_MPI_ROOT=" + root},
-         options_.folder + "/oneccl",
-         {{""},
-          {"tuned", "", "CCL_ATL_TRANSPORT=ofi FI_PROVIDER=tcp CCL_WORKER_OFFLOAD=0"},
-          {"shm", "",
-           "CCL_ATL_TRANSPORT=ofi FI_PROVIDER=tcp CCL_ATL_SHM=1 CCL_ALLREDUCE=nreduce "
-           "CCL_WORKER_OFFLOAD=0"}}});
+    add({.name = "oneccl",
+         .command = {},
+         .variables = {"FI_PROVIDER_PATH=" + root + "/lib", "I_MPI_ROOT=" + root},
+         .worker = "oneccl",
+         .settings = {{""},
+                      {"tuned", "", "CCL_ATL_TRANSPORT=ofi FI_PROVIDER=tcp CCL_WORKER_OFFLOAD=0"},
+                      {"shm", "",
+                       "CCL_ATL_TRANSPORT=ofi FI_PROVIDER=tcp CCL_ATL_SHM=1 CCL_ALLREDUCE=nreduce "
+                       "CCL_WORKER_OFFLOAD=0"}},
+         .there = [=] { return std::filesystem::exists(root + "/lib/ccl/cpu/lib/libccl.a"); },
+         .bring = "bench/peers.sh oneccl"});
   }
 
   void add_torch() {
     const std::string own = environments_ + "torch/bin/python";
-    if (!wanted("torch")) return;
-    const bool there = executable(own) || system("python3 -c 'import torch' >/dev/null 2>&1") == 0;
-    if (!need("torch", "libserve.so", there, "bench/peers.sh torch (5.4 GB)")) return;
-    add({"torch",
-         {executable(own) ? own : "python3", options_.source + "/bench/peers/torch_worker.py"},
-         {"GLOO_SOCKET_IFNAME=lo", "MKL_NUM_THREADS=1"},
-         options_.folder + "/libserve.so",
-         {{""}, {"tuned"}}});
-    for (Peer& peer : out_.there) peer.framework = peer.name.starts_with("torch");
+    const bool has_own = executable(own);
+    add({.name = "torch",
+         .command = {has_own ? own : "python3", options_.source + "/bench/peers/torch_worker.py"},
+         .variables = {"GLOO_SOCKET_IFNAME=lo", "MKL_NUM_THREADS=1"},
+         .worker = "libserve.so",
+         .settings = {{""}, {"tuned"}},
+         .there =
+             [=] { return has_own || system("python3 -c 'import torch' >/dev/null 2>&1") == 0; },
+         .bring = "bench/peers.sh torch (5.4 GB)",
+         .framework = true});
   }
 
   const PeerOptions& options_;
@@ -219,5 +229,19 @@ Other other_of(const std::string& text, const std::string& folder) {
 }
 
 PeerList find_peers(const PeerOptions& options) { return Finder(options).find(); }
+
+void check_peers(const std::vector<std::string>& only, const std::vector<std::string>& known) {
+  for (const std::string& begin : only) {
+    const auto named = [&](const std::string& name) { return name.starts_with(begin); };
+    if (!begin.empty() && std::any_of(known.begin(), known.end(), named)) continue;
+    std::vector<std::string> names;  // more ranks have the same peers, and others
+    for (const std::string& name : known) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    throw UserError(ErrorKind::usage,
+                    fmt::format("--peers {}: needed is how the name of a peer begins; there are {}",
+                                begin, fmt::join(names, ", ")));
+  }
+}
 
 }  // namespace coconet::bench

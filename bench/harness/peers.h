@@ -34,6 +34,7 @@ Other other_of(const std::string& text, const std::string& folder);
 struct PeerList {
   std::vector<Peer> there;
   std::vector<std::string> absent;  // "NAME: why"
+  std::vector<std::string> known;   // all names, whether wanted, there, or not
 };
 
 struct PeerOptions {
@@ -47,5 +48,8 @@ struct PeerOptions {
 };
 
 PeerList find_peers(const PeerOptions& options);
+
+// UserError(usage), with the names that are known, unless each of `only` begins one of them.
+void check_peers(const std::vector<std::string>& only, const std::vector<std::string>& known);
 
 }  // namespace coconet::bench

@@ -13,9 +13,10 @@ namespace coconet::bench {
 
 std::string Row::best(bool defaults_alone) const {
   std::string out;
+  const auto order = [](const PeerTime& time) { return std::pair(time.out, time.microseconds); };
   for (const auto& [name, time] : peers) {
     if (defaults_alone && time.tuned) continue;
-    if (out.empty() || time.microseconds < peers.at(out).microseconds) out = name;
+    if (out.empty() || order(time) < order(peers.at(out))) out = name;
   }
   return out;
 }
@@ -37,25 +38,37 @@ std::string time_text(double microseconds) {
   return text(microseconds < 100 ? "%.2f" : "%.0f", microseconds);
 }
 
+constexpr const char* kLegend =
+    "N: ranks. S, D: placement of ranks 0 and 1, on cores that share a cache of the last level, or "
+    "not, told by a flag's round trip.\n"
+    "ours us: microseconds of a call of ours with that schedule; staged: on arrays of one's own, "
+    "not registered.\n"
+    "floor us: the least that must be moved or, of matmul, multiplied takes; % of ours.\n"
+    "best peer, best default: the fastest library with any settings, with its default ones; "
+    "ratio: its time / ours, above 1 ours is faster.\n"
+    "sum alone: us of the best peer's all_reduce alone, of a workload that has one inside.\n"
+    "Lines below a row: us of ours in another way; \"the row's ours takes 0.50 of it\": the "
+    "nearest row above took half as long as that.\n";
+
 void print_row(const Row& row) {
   const std::string tuned = row.best(false), plain = row.best(true);
   const auto peer = [&](const std::string& name) {
     return name.empty() ? std::string("-")
                         : time_text(row.peers.at(name).microseconds) + " " + name;
   };
-  std::printf("%-10s %4s %13s %d %2s %9s | %9s %5s | %22s %6s | %16s %6s | %9s\n",
+  std::printf("%-10s %4s %13s %d %2s %-10s %9s | %9s %5s | %22s %6s | %16s %6s | %9s\n",
               row.registered ? row.workload.c_str() : "  staged", row.dtype.c_str(),
               size_text(row.problem).c_str(), row.ranks, row.placement.c_str(),
-              time_text(row.us).c_str(), time_text(row.floor_us).c_str(),
-              text("%.0f%%", 100 * row.floor_us / row.us).c_str(), peer(tuned).c_str(),
-              text("%.2fx", row.ratio(tuned)).c_str(), peer(plain).c_str(),
+              row.schedule == "none" ? "-" : row.schedule.c_str(), time_text(row.us).c_str(),
+              time_text(row.floor_us).c_str(), text("%.0f%%", 100 * row.floor_us / row.us).c_str(),
+              peer(tuned).c_str(), text("%.2fx", row.ratio(tuned)).c_str(), peer(plain).c_str(),
               text("%.2fx", row.ratio(plain)).c_str(), time_text(row.bound_us).c_str());
   for (const auto& [name, microseconds] : row.others) {
-    std::printf("%43s %s: ours takes %.2f of it\n", time_text(microseconds).c_str(), name.c_str(),
-                row.us / microseconds);
+    std::printf("%54s %s: the row's ours takes %.2f of it\n", time_text(microseconds).c_str(),
+                name.c_str(), row.us / microseconds);
   }
   if (row.through_memory_us > 0) {
-    std::printf("%43s the product, and the floor of what follows it\n",
+    std::printf("%54s the product, and the floor of what follows it\n",
                 time_text(row.through_memory_us).c_str());
   }
 }
@@ -87,10 +100,11 @@ void sort_rows(std::vector<Row>& rows) {
 }
 
 void print_table(const std::vector<Row>& rows) {
-  std::printf("%-10s %4s %13s %s %2s %9s | %9s %5s | %22s %6s | %16s %6s | %9s\n", "workload", "",
-              "size", "N", "", "ours us", "floor us", "", "best peer us", "ratio",
+  std::printf("%-10s %4s %13s %s %2s %-10s %9s | %9s %5s | %22s %6s | %16s %6s | %9s\n", "workload",
+              "", "size", "N", "", "schedule", "ours us", "floor us", "", "best peer us", "ratio",
               "best default us", "ratio", "sum alone");
   for (const Row& row : rows) print_row(row);
+  std::fputs(kLegend, stdout);
 }
 
 void write_json(const std::string& path, const std::vector<Row>& rows) {

@@ -13,6 +13,7 @@ namespace coconet::bench {
 struct PeerTime {
   double microseconds = 0;
   bool tuned = false;
+  bool out = false;  // it has not come to the finals (measure.h): not among the best
 };
 
 // One workload at one size in one placement. Times are microseconds, medians of batches.
@@ -42,6 +43,7 @@ struct Row {
 
 // By ranks, workload and dtype; sizes stay in the order in which they were measured.
 void sort_rows(std::vector<Row>& rows);
+// And below it what its columns mean.
 void print_table(const std::vector<Row>& rows);
 // UserError if the file cannot be written.
 void write_json(const std::string& path, const std::vector<Row>& rows);
