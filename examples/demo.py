@@ -18,6 +18,7 @@ import concurrent.futures
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -264,4 +265,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` has enough: end without a traceback
     sys.exit(main())

@@ -3,6 +3,8 @@ import contextlib
 import io
 import json
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -84,6 +86,14 @@ class Demo(unittest.TestCase):
 
     def test_a_mask_that_drops_too_much(self):
         self.assertEqual(self.status_of(self.dropout(), REPORT=report(want=None), MASK="2"), 1)
+
+    def test_whoever_reads_may_leave(self):
+        read, write = os.pipe()
+        os.close(read)
+        command = [sys.executable, demo.__file__, "--commands", self.tool]
+        done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+        os.close(write)
+        self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, b""))
 
     def test_every_program_schedule_and_rank_count_has_a_row(self):
         rows = [row for tail in demo.TAILS for row in demo.tail_rows(tail)]
