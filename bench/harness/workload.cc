@@ -33,6 +33,9 @@ void add_steps(Group& group, const std::string& suffix, const std::vector<std::s
   }
 }
 
+// So many rows at most give some ranks of the mesh nothing, or so little, to do.
+constexpr std::int64_t kFewRows = 2;
+
 double as_bytes(const std::string& dtype) { return dtype == "f32" ? 4 : 2; }
 
 // Elements of its largest tensor.
@@ -78,7 +81,8 @@ Group rows_group(std::int64_t m, std::int64_t n) {
             .forms = {"all_reduce", "scatter", "gather"},
             .bound = kRowBound,
             .summed = "bf16",
-            .schedule = "fused"}}};
+            .schedule = "fused",
+            .small_schedule = m <= kFewRows ? "whole" : ""}}};
 }
 
 Group products_group(std::int64_t m, std::int64_t n, std::int64_t k) {

@@ -76,6 +76,7 @@ bool one_rank_does_all(const BoundPlan& bound) {
   for (const Launch& launch : bound.plan->launches) {
     const Kernel* kernel = std::get_if<Kernel>(&launch.work);
     if (!kernel || kernel->space.layout.axes_that_are<Sliced>().empty()) continue;
+    if (kernel->width != RunWidth::row) return false;
     // The first slice is the largest.
     const std::int64_t all = bound.piece(one_shot_space(*kernel), 0).count();
     if (bound.piece(kernel->space, 0).count() < all) return false;

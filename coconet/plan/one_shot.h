@@ -25,8 +25,9 @@ bool allows_one_shot(const Plan& plan);
 // The space of a kernel that is performed one-shot: the whole of it.
 TensorType one_shot_space(const Kernel& kernel);
 
-// At these sizes one rank would do all of what ranks share, as of a matrix of one row: performed
-// one-shot, nobody waits for its results.
+// At these sizes one rank would do all of what ranks share, which is work on whole rows, as of a
+// matrix of one row: performed one-shot, nobody waits for its results. (Of a block of a flat tensor
+// it makes no difference.)
 // Requires: allows_one_shot.
 bool one_rank_does_all(const BoundPlan& bound);
 

@@ -56,5 +56,24 @@ TEST(OneShot, NotWhereRanksHoldOrMakeParts) {
   EXPECT_FALSE(allows_one_shot(step.plan));
 }
 
+// Of rows alone: a flat tensor's blocks are as quickly made by one rank and given to the others.
+TEST(OneShot, IsForASingleRowAsOneRankWouldDoItAll) {
+  const auto alone = [](const std::string& ops, const std::string& steps, std::int64_t rows) {
+    const Planned sample = planned(
+        "mesh world(tp)\ndim M, N\nprogram p(x: f32[M,N] local) {\n"
+        "  total = all_reduce(x, +)\n" +
+            ops + "  return y\n}\n",
+        steps, {{"M", rows}, {"N", 5}}, {3});
+    EXPECT_TRUE(allows_one_shot(sample.plan));
+    return one_rank_does_all(bind(sample.plan, sample.setting.sizes, sample.setting.mesh));
+  };
+  const std::string ops = "  y = softmax(total)\n";
+  const std::string steps =
+      "rs, ag = split(total, (0)) body, gy = reorder(ag, [y]) fuse(rs, body, gy)";
+  EXPECT_TRUE(alone(ops, steps, 1));
+  EXPECT_FALSE(alone(ops, steps, 2));
+  EXPECT_FALSE(alone("  y = total * 2\n", "", 1));
+}
+
 }  // namespace
 }  // namespace coconet::plan
