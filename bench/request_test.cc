@@ -107,6 +107,9 @@ TEST(Request, WorkloadsWithoutANameOrWithoutASizeAreRefused) {
     EXPECT_EQ(refusal({"--only", name}), "");
   }
   EXPECT_THAT(refusal({"--rows", "5", "--only", "lamb"}), HasSubstr("--powers gives its sizes"));
+  EXPECT_EQ(refusal({"--powers", "5", "--rows", "5", "--only", "lamb"}),
+            "--rows with --only lamb: it gives sizes of rms_norm alone, none of which is measured");
+  EXPECT_EQ(refusal({"--powers", "5", "--rows", "5", "--only", "lamb,rms_norm"}), "");
 }
 
 TEST(Request, AFileThatCannotBeWrittenIsFoundBeforeMeasuring) {

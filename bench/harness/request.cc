@@ -128,6 +128,15 @@ void check_only(const Request& request) {
         fmt::format("{} gives its sizes, and where sizes are given there are no others; found {}",
                     of->name, fmt::join(given, ", ")));
   }
+  for (const SizeOption& option : options) {
+    const bool used = std::ranges::any_of(option.workloads, [&](const std::string& name) {
+      return std::ranges::count(request.only, name) > 0;
+    });
+    if (!option.given || used || request.only.empty()) continue;
+    refuse(fmt::format("{} with --only {}", option.name, fmt::join(request.only, ",")),
+           fmt::format("it gives sizes of {} alone, none of which is measured",
+                       fmt::join(option.workloads, ", ")));
+  }
 }
 
 // Before half an hour of measuring, not after.

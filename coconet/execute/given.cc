@@ -30,10 +30,6 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 void check_dims(const Graph& graph, const Sizes& sizes) {
   const std::vector<std::string>& dims = graph.header().dims;
   const auto need = [&](const std::string& name) {
