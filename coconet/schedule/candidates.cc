@@ -6,7 +6,7 @@
 
 #include "coconet/graph/literal.h"
 #include "coconet/schedule/fuse.h"
-#include "coconet/schedule/overlap.h"
+#include "coconet/schedule/overlap_chains.h"
 #include "coconet/schedule/region.h"
 #include "coconet/schedule/reorder.h"
 
@@ -14,8 +14,6 @@ namespace coconet {
 namespace {
 
 using Names = std::vector<std::string>;
-
-constexpr std::size_t kLongestChain = 4;  // members of an overlap
 
 class Candidates {
  public:
@@ -26,17 +24,26 @@ class Candidates {
     }
   }
 
-  std::vector<LegalStep> legal() {
-    for (NodeId id : named_) add_splits(id);
-    for (NodeId id : named_) add_distributes(id);
-    for (NodeId id : named_) add_reorders(id);
-    add_joint_reorders();
-    for (NodeId id : named_) add_state_steps(id);
-    add_collective_fuses();  // before pairs: a body's own name is preferred
-    add_pair_fuses();
-    add_computation_fuses();
-    add_single_fuses();
-    add_overlaps();
+  std::vector<LegalStep> legal(const std::set<StepKind>& kinds) {
+    const auto wanted = [&](StepKind kind) { return kinds.empty() || kinds.contains(kind); };
+    const auto of_each = [&](StepKind kind, void (Candidates::*add)(NodeId)) {
+      for (NodeId id : named_) {
+        if (wanted(kind)) (this->*add)(id);
+      }
+    };
+    of_each(StepKind::split, &Candidates::add_splits);
+    of_each(StepKind::distribute, &Candidates::add_distributes);
+    of_each(StepKind::reorder, &Candidates::add_reorders);
+    const bool most = kinds.contains(StepKind::reorder_most);  // reorder has them
+    if (most) of_each(StepKind::reorder_most, &Candidates::add_largest_reorder);
+    if (most || wanted(StepKind::reorder)) add_joint_reorders();
+    of_each(StepKind::storage, &Candidates::add_state_steps);
+    // Before pairs: a body's own name is preferred.
+    if (wanted(StepKind::fuse_communication)) add_collective_fuses();
+    if (wanted(StepKind::fuse_pair)) add_pair_fuses();
+    if (wanted(StepKind::fuse_computation)) add_computation_fuses();
+    if (wanted(StepKind::fuse_one)) add_single_fuses();
+    if (wanted(StepKind::overlap)) add_overlaps();
     return std::move(steps_);
   }
 
@@ -141,7 +148,11 @@ class Candidates {
       }
       add_reorder({gather}, between);
     }
-    add_reorder({gather}, largest_region({gather}));
+    add_largest_reorder(gather);
+  }
+
+  void add_largest_reorder(NodeId gather) {
+    if (is_gather(gather)) add_reorder({gather}, largest_region({gather}));
   }
 
   // Of the gathers over the same axes together.
@@ -297,92 +308,10 @@ class Candidates {
     }
   }
 
-  using Unit = std::pair<std::string, OverlapMember>;
-
-  // What runs by itself: a group that is in no other, a named value that is in no group.
-  std::vector<Unit> units() const {
-    std::vector<Unit> out;
-    for (int g = 0; g < static_cast<int>(graph_.groups().size()); ++g) {
-      const bool inside = group_of(graph_, GroupId{g}).valid();
-      if (!inside && graph_.group({g}).kind == GroupKind::fused) {
-        out.push_back({graph_.group({g}).name, {{}, GroupId{g}}});
-      }
-    }
-    for (NodeId id : named_) {
-      if (op_as<Input>(graph_, id) || outermost_group(graph_, id).valid()) continue;
-      out.push_back({name(id), {id, {}}});
-    }
-    return out;
-  }
-
-  NodeSet nodes_of_unit(const Unit& unit) const {
-    const OverlapMember& member = unit.second;
-    if (member.group.valid()) return nodes_of(graph_, member.group);
-    return with_subexpressions(graph_, {member.node});
-  }
-
-  // By node: the unit that holds it; all.size() if none does.
-  std::vector<std::size_t> units_by_node(const std::vector<Unit>& all) const {
-    std::vector<std::size_t> out(graph_.size(), all.size());
-    for (std::size_t unit = 0; unit < all.size(); ++unit) {
-      for (NodeId id : list_of(nodes_of_unit(all[unit]))) out[id.index] = unit;
-    }
-    return out;
-  }
-
-  // By unit: those that read a value of it, ascending.
-  std::vector<std::set<std::size_t>> readers_of_units(const std::vector<Unit>& all) const {
-    const std::vector<std::size_t> unit_of = units_by_node(all);
-    std::vector<std::set<std::size_t>> out(all.size());
-    for (int i = 0; i < graph_.size(); ++i) {
-      for (NodeId reader : readers_[i]) {
-        const std::size_t from = unit_of[i], to = unit_of[reader.index];
-        if (from != to && from < all.size() && to < all.size()) out[from].insert(to);
-      }
-    }
-    return out;
-  }
-
   void add_overlaps() {
-    const std::vector<Unit> all = units();
-    const std::vector<std::set<std::size_t>> readers = readers_of_units(all);
-    std::vector<std::vector<std::size_t>> next(all.size());
-    for (std::size_t a = 0; a < all.size(); ++a) {
-      for (std::size_t b : readers[a]) {
-        const auto verdict = match_overlap(graph_, {all[a].second, all[b].second});
-        if (std::holds_alternative<OverlapMatch>(verdict)) next[a].push_back(b);
-      }
+    for (const Names& chain : overlap_chains(graph_)) {
+      add_if_legal("overlap", {chain.begin(), chain.end()}, {"pipeline"});
     }
-    std::vector<std::vector<std::size_t>> chains;
-    for (std::size_t a = 0; a < all.size(); ++a) chains.push_back({a});
-    for (std::size_t length = 2; length <= kLongestChain; ++length) {
-      std::vector<std::vector<std::size_t>> longer;
-      for (const std::vector<std::size_t>& chain : chains) {
-        for (std::size_t b : next[chain.back()]) {
-          longer.push_back(chain);
-          longer.back().push_back(b);
-          add_overlap(all, longer.back());
-        }
-      }
-      chains = std::move(longer);
-    }
-  }
-
-  void add_overlap(const std::vector<Unit>& units, const std::vector<std::size_t>& chain) {
-    std::vector<StepArgument> arguments;
-    bool sends = false;
-    for (std::size_t unit : chain) {
-      arguments.push_back(units[unit].first);
-      sends = sends || communicates(units[unit].second);
-    }
-    if (sends) add_if_legal("overlap", std::move(arguments), {"pipeline"});
-  }
-
-  bool communicates(const OverlapMember& member) const {
-    if (member.node.valid()) return is_communication(graph_.node(member.node).op);
-    const std::vector<NodeId> nodes = list_of(nodes_of(graph_, member.group));
-    return std::ranges::any_of(nodes,
-                               [this](NodeId id) { return is_communication(graph_.node(id).op); });
   }
 
   const Applied& applied_;
@@ -395,6 +324,8 @@ class Candidates {
 
 }  // namespace
 
-std::vector<LegalStep> legal_steps(const Applied& applied) { return Candidates(applied).legal(); }
+std::vector<LegalStep> legal_steps(const Applied& applied, const std::set<StepKind>& kinds) {
+  return Candidates(applied).legal(kinds);
+}
 
 }  // namespace coconet
