@@ -17,9 +17,11 @@
 
 namespace coconet::execute {
 
+using Inputs = std::map<std::string, interp::Pieces>;  // by name
+
 struct RunRequest {
-  interp::Setting setting;                       // sizes, mesh, seed; the first call is call 0
-  std::map<std::string, interp::Pieces> inputs;  // by name; scalars with a default may be left out
+  interp::Setting setting;           // sizes, mesh, seed; the first call is call 0
+  Inputs inputs;                     // scalars with a default may be left out
   int repeat = 1;                    // calls; each begins with the same inputs and states
   std::vector<std::int64_t> chunks;  // see plan::bind
   // As small calls are made: one-shot, if the plan allows it (plan/one_shot.h), inputs exchanged if

@@ -182,4 +182,25 @@ Verification verify(const CompiledForVerify& compiled, const RunRequest& request
   return out;
 }
 
+std::string first_difference(const ResultOf& scheduled, const ResultOf& unscheduled,
+                             const interp::Setting& setting) {
+  const auto differ = [&](const std::string& name, const Held& got, const Held& want) {
+    const interp::Comparison comparison = compare_held(got, want, setting);
+    return comparison.first ? name + ": " + comparison.first->text() : "";
+  };
+  for (const auto& [name, pieces] : scheduled.result.outputs) {
+    const std::string out =
+        differ(name, {output_type(scheduled.graph, name), pieces},
+               {output_type(unscheduled.graph, name), unscheduled.result.outputs.at(name)});
+    if (!out.empty()) return out;
+  }
+  for (const auto& [name, pieces] : scheduled.result.storage) {
+    const std::string out =
+        differ(name, {storage_type(scheduled.graph, name), pieces},
+               {storage_type(unscheduled.graph, name), unscheduled.result.storage.at(name)});
+    if (!out.empty()) return out;
+  }
+  return "";
+}
+
 }  // namespace coconet::execute

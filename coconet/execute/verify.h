@@ -56,4 +56,14 @@ std::string inexact_matmul(const Graph& graph);
 Verification verify(const CompiledForVerify& compiled, const RunRequest& request,
                     const RunRequest& scheduled_request, const RunResult& result);
 
+// What a scheduled graph gave for some inputs.
+struct ResultOf {
+  const Graph& graph;
+  const RunResult& result;
+};
+// "" if the outputs and the updated storage have the same bits, else the first that has not:
+// "out[1,7]: 2 and 3". Requires: both are of one program, for the same inputs.
+std::string first_difference(const ResultOf& scheduled, const ResultOf& unscheduled,
+                             const interp::Setting& setting);
+
 }  // namespace coconet::execute

@@ -36,14 +36,19 @@ std::size_t total(std::span<const BufferNeed> needs, bool symmetric) {
 
 std::size_t symmetric_bytes(std::span<const BufferNeed> needs) { return total(needs, true); }
 
-Buffers::Buffers(const Communicator& communicator, std::span<const BufferNeed> needs)
+std::size_t private_bytes(std::span<const BufferNeed> needs) { return total(needs, false); }
+
+Buffers::Buffers(const Communicator& communicator, std::span<const BufferNeed> needs,
+                 std::shared_ptr<void> memory)
     : needs_(needs.begin(), needs.end()),
       rank_(communicator.rank()),
       ranks_(communicator.ranks()),
+      private_memory_(std::move(memory)),
       addresses_(needs.size() * static_cast<std::size_t>(ranks_), nullptr) {
   check(symmetric_bytes(needs) <= communicator.segment(rank_).data_bytes(),
         "the symmetric buffers fit the segment");
-  private_memory_ = map_private(std::max<std::size_t>(total(needs, false), 1));
+  if (!private_memory_)
+    private_memory_ = map_private(std::max<std::size_t>(private_bytes(needs), 1));
   place(static_cast<std::byte*>(private_memory_.get()), rank_, false);
   for (int rank = 0; rank < ranks_; ++rank) {
     place(communicator.segment(rank).data(), rank, true);

@@ -19,12 +19,16 @@ struct BufferNeed {
 
 // LaunchOptions::data_bytes for these buffers.
 std::size_t symmetric_bytes(std::span<const BufferNeed> needs);
+// Of a rank's memory of its own for these buffers.
+std::size_t private_bytes(std::span<const BufferNeed> needs);
 
 // Buffers begin at multiples of 128 bytes, are zero when the segment is new, and stand at least 128
 // bytes apart (poisoned under the address sanitizer). Not longer-lived than the communicator.
 class Buffers {
  public:
-  Buffers(const Communicator& communicator, std::span<const BufferNeed> needs);
+  // `memory`: of at least private_bytes(needs), for the private ones; null for some of its own.
+  Buffers(const Communicator& communicator, std::span<const BufferNeed> needs,
+          std::shared_ptr<void> memory = nullptr);
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
   ~Buffers();

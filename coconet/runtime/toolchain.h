@@ -42,6 +42,8 @@ class Toolchain {
   // compiler has started and written ends with this process, however that ends.
   CompiledLibrary compile(const std::string& source) const;
 
+  // A hash of all that decides what a library holds, but for its source.
+  const std::string& identity() const { return identity_; }
   // The command that compiles, without its files.
   std::string command_text() const;
 
