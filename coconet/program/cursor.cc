@@ -111,8 +111,8 @@ Fold Cursor::fold() {
 }
 
 bool Cursor::at_item() const {
-  constexpr std::array<std::string_view, 7> kItems = {"mesh", "dim",     "dtype",   "require",
-                                                      "def",  "program", "schedule"};
+  constexpr std::array<std::string_view, 8> kItems = {"mesh", "dim",     "dtype",    "require",
+                                                      "def",  "program", "schedule", "choice"};
   const Token& token = peek();
   const Token& next = peek(1);
   const bool value = next.is("=") || next.is(":") || next.is(",");  // of the name `require`

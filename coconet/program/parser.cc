@@ -31,11 +31,12 @@ void Parser::item() {
     if (cursor_.accept("require")) return require();
     if (cursor_.accept("def")) return def();
     if (cursor_.accept("program")) return program(name);
-    cursor_.fail("found " + Cursor::shown(cursor_.peek()) +
-                 " where a declaration is needed: mesh, dim, dtype, require, def, program or "
-                 "schedule" +
-                 suggestion(cursor_.peek().text,
-                            {"mesh", "dim", "dtype", "require", "def", "program", "schedule"}));
+    cursor_.fail(
+        "found " + Cursor::shown(cursor_.peek()) +
+        " where a declaration is needed: mesh, dim, dtype, require, def, program, schedule "
+        "or choice" +
+        suggestion(cursor_.peek().text,
+                   {"mesh", "dim", "dtype", "require", "def", "program", "schedule", "choice"}));
   } catch (const UserError& error) {
     cursor_.errors().add(error);
     in_require_ = false;

@@ -1,11 +1,13 @@
 #include "coconet/schedule/file.h"
 
 #include <algorithm>
+#include <set>
 
 #include "coconet/base/nearest.h"
 #include "coconet/io/byte_source.h"
 #include "coconet/program/parser.h"
 #include "coconet/program/read.h"
+#include "coconet/schedule/read_choice.h"
 
 namespace coconet {
 namespace {
@@ -91,6 +93,7 @@ ParsedSchedule parse_schedule_item(Cursor& cursor) {
 struct Parsed {
   syntax::Tree tree;
   std::vector<ParsedSchedule> schedules;
+  std::vector<ParsedChoice> choices;
 };
 
 Parsed parse_items(Cursor& cursor) {
@@ -98,12 +101,18 @@ Parsed parse_items(Cursor& cursor) {
   syntax::Parser parser(cursor, out.tree);
   while (!cursor.at_end() && !cursor.errors().full()) {
     const std::size_t began = cursor.position();
-    if (!cursor.accept("schedule")) {
+    const bool choice = cursor.is("choice");
+    if (!choice && !cursor.is("schedule")) {
       parser.item();
       continue;
     }
+    cursor.advance();
     try {
-      out.schedules.push_back(parse_schedule_item(cursor));
+      if (choice) {
+        out.choices.push_back(parse_choice(cursor));
+      } else {
+        out.schedules.push_back(parse_schedule_item(cursor));
+      }
     } catch (const UserError& error) {
       cursor.errors().add(error);
       cursor.skip_to_item(began);
@@ -112,25 +121,53 @@ Parsed parse_items(Cursor& cursor) {
   return out;
 }
 
-void check_schedules(const Parsed& parsed, const std::vector<std::string>& programs,
-                     ErrorList& errors) {
-  std::vector<std::pair<std::string, std::string>> seen;
-  for (const ParsedSchedule& item : parsed.schedules) {
-    const Schedule& schedule = item.schedule;
-    if (std::find(programs.begin(), programs.end(), schedule.program) == programs.end()) {
-      errors.add(UserError(ErrorKind::schedule,
-                           "`" + schedule.program + "` is not a program of this file" +
-                               suggestion(schedule.program, programs),
-                           item.program));
+// Schedules and choices of one program have different names.
+class NameCheck {
+ public:
+  NameCheck(const std::vector<std::string>& programs, ErrorList& errors)
+      : programs_(programs), errors_(errors) {}
+
+  void check(const std::string& kind, const std::string& program, const Where& program_at,
+             const std::string& name, const Where& at) {
+    if (std::find(programs_.begin(), programs_.end(), program) == programs_.end()) {
+      add("`" + program + "` is not a program of this file" + suggestion(program, programs_),
+          program_at);
     }
-    const std::pair<std::string, std::string> key(schedule.program, schedule.name);
-    if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
-      errors.add(UserError(ErrorKind::schedule,
-                           "the schedule " + schedule.name + " for " + schedule.program +
-                               " stands twice in this file",
-                           schedule.where));
+    if (!seen_.insert({program, name}).second) {
+      add("the " + kind + " " + name + " for " + program + " stands twice in this file", at);
     }
-    seen.push_back(key);
+  }
+
+ private:
+  void add(const std::string& message, const Where& at) {
+    errors_.add(UserError(ErrorKind::schedule, message, at));
+  }
+
+  const std::vector<std::string>& programs_;
+  ErrorList& errors_;
+  std::set<std::pair<std::string, std::string>> seen_;
+};
+
+void check_cases(const Choice& choice, const File& file, ErrorList& errors) {
+  const Graph& graph = file.program(choice.program);
+  std::vector<std::string> schedules;
+  for (const Schedule& schedule : file.schedules) {
+    if (schedule.program == choice.program) schedules.push_back(schedule.name);
+  }
+  for (const Case& one : choice.cases) {
+    const std::vector<std::string>& dims = graph.header().dims;
+    if (!one.dim.empty() && std::ranges::count(dims, one.dim) == 0) {
+      errors.add(UserError(ErrorKind::schedule,
+                           "`" + one.dim + "` is no dim of " + choice.program +
+                               suggestion(one.dim, dims) + "; there are: " + listed(dims),
+                           one.where));
+    }
+    if (one.schedule.empty() || std::ranges::count(schedules, one.schedule) > 0) continue;
+    errors.add(UserError(ErrorKind::schedule,
+                         "`" + one.schedule + "` is not a schedule for " + choice.program +
+                             suggestion(one.schedule, schedules) +
+                             "; there are: " + listed(schedules) + ", and unscheduled",
+                         one.where));
   }
 }
 
@@ -144,10 +181,21 @@ File parse_file(std::string_view text, const std::string& file_name, const ReadO
   Cursor cursor(text, file_name, errors);
   const Parsed parsed = parse_items(cursor);
   Programs programs = read_programs(parsed.tree, file_name, options, errors);
-  check_schedules(parsed, programs.names, errors);
+  NameCheck names(programs.names, errors);
+  for (const auto& [schedule, program] : parsed.schedules) {
+    names.check("schedule", schedule.program, program, schedule.name, schedule.where);
+  }
+  for (const auto& [choice, program] : parsed.choices) {
+    names.check("choice", choice.program, program, choice.name, choice.where);
+  }
   errors.throw_if_any();
-  File out{std::move(programs.graphs), {}, std::move(programs.dtypes)};
+  File out{std::move(programs.graphs), {}, {}, std::move(programs.dtypes)};
   for (const ParsedSchedule& item : parsed.schedules) out.schedules.push_back(item.schedule);
+  for (const auto& [choice, program] : parsed.choices) {
+    if (options.only.empty() || choice.program == options.only) check_cases(choice, out, errors);
+    out.choices.push_back(choice);
+  }
+  errors.throw_if_any();
   return out;
 }
 
@@ -194,12 +242,28 @@ const Graph& File::program(std::string_view name) const {
   throw UserError(ErrorKind::usage, found + listed(names));
 }
 
+const Choice* File::choice(std::string_view program, std::string_view name) const {
+  for (const Choice& choice : choices) {
+    if (choice.program == program && choice.name == name) return &choice;
+  }
+  return nullptr;
+}
+
 const Schedule& File::schedule(std::string_view program, std::string_view name) const {
   std::vector<std::string> names;
   for (const Schedule& schedule : schedules) {
     if (schedule.program != program) continue;
     if (schedule.name == name) return schedule;
     names.push_back(schedule.name);
+  }
+  for (const Choice& other : choices) {
+    if (other.program != program) continue;
+    if (other.name == name) {
+      throw UserError(ErrorKind::usage, "`" + std::string(name) +
+                                            "` is a choice, which run picks a "
+                                            "schedule of by its sizes; there are the schedules " +
+                                            listed(names));
+    }
   }
   throw UserError(ErrorKind::usage, "`" + std::string(name) + "` is not a schedule for " +
                                         std::string(program) + suggestion(name, names) +

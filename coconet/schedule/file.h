@@ -1,4 +1,4 @@
-// A whole `*.coco` file: declarations, programs, schedules.
+// A whole `*.coco` file: declarations, programs, schedules, choices among them.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "coconet/graph/graph.h"
 #include "coconet/program/read.h"
+#include "coconet/schedule/choice.h"
 #include "coconet/schedule/step.h"
 
 namespace coconet {
@@ -14,12 +15,14 @@ namespace coconet {
 struct File {
   std::vector<Graph> programs;
   std::vector<Schedule> schedules;
+  std::vector<Choice> choices;
   std::vector<std::string> dtypes;  // the parameters that the file declares
 
   // UserError(usage) that says which there are, if there is none of the name. An empty name: the
   // only program of the file.
   const Graph& program(std::string_view name = "") const;
   const Schedule& schedule(std::string_view program, std::string_view name) const;
+  const Choice* choice(std::string_view program, std::string_view name) const;  // or null
 };
 
 // UserErrors with every error in the text, in the order of their places (program/report.h shows

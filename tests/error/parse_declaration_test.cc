@@ -41,7 +41,7 @@ TEST(ParseDeclarations, DimsOfManyFactors) {
 
 TEST(ParseDeclarations, WhatIsNoDeclaration) {
   expect_errors("maesh world(tp)", {{"1:1", "found `maesh` where a declaration is needed"}});
-  expect_errors("progam p", {{"1:1", "program or schedule; did you mean `program`?"}});
+  expect_errors("progam p", {{"1:1", "program, schedule or choice; did you mean `program`?"}});
   expect_errors("// a note", {{"1:1", "`//` begins no comment; a comment begins with `#`"}});
   expect_errors("dim Q\nrequire Q % 2 = 0", {{"2:15", "that two are equal is `a == b`"}});
   expect_errors("# only\n}\n", {{"2:1", "found `}` where a declaration is needed"}});

@@ -1,0 +1,19 @@
+// Arguments of a call that change how a plan is performed and no bit of its results.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace coconet {
+
+struct Knobs {
+  std::vector<std::int64_t> chunks;   // by overlapped group; 0 or left out: chosen by size
+  std::optional<bool> one_shot = {};  // the protocol (plan/one_shot.h); none: chosen by size
+  friend bool operator==(const Knobs&, const Knobs&) = default;
+};
+
+std::string text_of(const Knobs& knobs);  // as a choice has them: "chunks(8,2) direct"
+
+}  // namespace coconet

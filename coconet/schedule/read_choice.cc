@@ -1,0 +1,73 @@
+#include "coconet/schedule/read_choice.h"
+
+#include "coconet/base/nearest.h"
+
+namespace coconet {
+namespace {
+
+using syntax::Cursor;
+using syntax::Word;
+
+// What may stand behind the schedule of a case.
+void parse_knobs(Cursor& cursor, Knobs& knobs) {
+  for (;;) {
+    const bool one_shot = cursor.is("one_shot");
+    if (one_shot || cursor.is("direct")) {
+      if (knobs.one_shot) cursor.fail("a case has one protocol: one_shot or direct");
+      cursor.advance();
+      knobs.one_shot = one_shot;
+      continue;
+    }
+    // A dim may be called chunks.
+    if (!cursor.is("chunks") || !cursor.peek(1).is("(")) return;
+    if (!knobs.chunks.empty()) cursor.fail("a case has `chunks` once, a number for each group");
+    cursor.advance();
+    cursor.advance();
+    do {
+      knobs.chunks.push_back(cursor.expect_integer("a number of chunks"));
+    } while (cursor.accept(","));
+    cursor.expect(")", "after numbers of chunks");
+  }
+}
+
+Case parse_case(Cursor& cursor) {
+  Case out;
+  const Word word = cursor.expect_name("a case, as `N <= 4096: small` or `else: large`,");
+  out.where = cursor.where(word.place);
+  if (word.text != "else" || cursor.is("<=")) {
+    out.dim = word.text;
+    cursor.expect("<=", "between a dim and the largest size of the case");
+    out.most = cursor.expect_integer("the largest size of the case");
+  }
+  cursor.expect(":", "before the schedule of a case");
+  out.schedule = cursor.expect_name("the name of a schedule, or `unscheduled`").text;
+  if (out.schedule == "unscheduled") out.schedule.clear();
+  parse_knobs(cursor, out.knobs);
+  return out;
+}
+
+}  // namespace
+
+ParsedChoice parse_choice(Cursor& cursor) {
+  ParsedChoice out;
+  const Word name = cursor.expect_name("the name of a choice");
+  cursor.expect("for", "between the name of a choice and that of its program");
+  const Word program = cursor.expect_name("the name of a program");
+  out.choice.name = name.text;
+  out.choice.program = program.text;
+  out.choice.where = cursor.where(name.place);
+  out.program = cursor.where(program.place);
+  cursor.expect("{", "before the cases of a choice");
+  bool all = false;
+  while (!cursor.is("}")) {
+    if (all) cursor.fail("`else` is the last case of a choice; nothing comes to one behind it");
+    out.choice.cases.push_back(parse_case(cursor));
+    all = out.choice.cases.back().dim.empty();
+    cursor.accept(";");
+  }
+  if (!all) cursor.fail("a choice ends with `else: SCHEDULE`, so that every size has one");
+  cursor.advance();
+  return out;
+}
+
+}  // namespace coconet
