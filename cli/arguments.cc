@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <chrono>
 
 #include "coconet/base/error.h"
 
@@ -56,13 +57,14 @@ void add_staged_option(CLI::App& app, std::optional<std::string>& to) {
       ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
 }
 
-void add_run_options(CLI::App& app, RunArguments& arguments) {
+namespace {
+
+// What a call is made on: mesh, sizes, inputs.
+void add_call_options(CLI::App& app, RunArguments& arguments) {
   add_file_options(app, arguments.file);
   const auto list = [&](const char* name, std::vector<std::string>& to, const char* help) {
     app.add_option(name, to, help)->delimiter(',')->allow_extra_args(false);
   };
-  add_name_option(app, "--schedule", arguments.file.schedule,
-                  "a schedule of the file; none: unscheduled");
   app.add_option("--ranks", arguments.ranks, "how many ranks, on a mesh of one axis")
       ->check(integer_needed);
   app.add_option("--threads", arguments.threads,
@@ -76,6 +78,29 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
                  "FILE.safetensors: every input of a name in it; or x=FILE.npy, "
                  "x=FILE.safetensors:NAME[0:2]")
       ->allow_extra_args(false);
+  app.add_option("--seed", arguments.seed, "of dropout and of inputs that are not given")
+      ->check([](const std::string& text) {
+        std::uint64_t seed = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+        const bool whole = error == std::errc{} && end == text.data() + text.size();
+        return whole ? "" : "must be a whole number from 0 to 2^64 - 1; found '" + text + "'";
+      })
+      ->capture_default_str();
+  app.add_option("--timeout", arguments.timeout, "seconds to wait for a living rank")
+      ->check(number_needed)
+      ->capture_default_str();
+  add_flag_option(app, "--json", arguments.json, "one JSON object on stdout");
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& app, RunArguments& arguments) {
+  add_call_options(app, arguments);
+  add_name_option(app, "--schedule", arguments.file.schedule,
+                  "a schedule of the file; auto: what tuning finds; none: unscheduled");
+  add_name_option(app, "--protocol", arguments.protocol,
+                  "one-shot: each rank computes all of what is small; direct; auto, the default, "
+                  "lets the tool choose");
   add_name_option(app, "--out", arguments.out,
                   "a folder for each output and state, as a global tensor");
   app.add_option("--want", arguments.wants,
@@ -91,25 +116,40 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
       ->allow_extra_args(false)
       ->check(integer_needed);
   add_staged_option(app, arguments.staged);
-  app.add_option("--seed", arguments.seed, "of dropout and of inputs that are not given")
-      ->check([](const std::string& text) {
-        std::uint64_t seed = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-        const bool whole = error == std::errc{} && end == text.data() + text.size();
-        return whole ? "" : "must be a whole number from 0 to 2^64 - 1; found '" + text + "'";
-      })
-      ->capture_default_str();
   app.add_option("--repeat", arguments.repeat, "calls to time, each from the same inputs")
       ->check(integer_needed)
-      ->capture_default_str();
-  app.add_option("--timeout", arguments.timeout, "seconds to wait for a living rank")
-      ->check(number_needed)
       ->capture_default_str();
   add_flag_option(app, "--verify", arguments.verify,
                   "compare with the interpreter and with the unscheduled program");
   add_flag_option(app, "--one-process", arguments.one_process,
                   "ranks as threads of one process instead of processes");
-  add_flag_option(app, "--json", arguments.json, "one JSON object on stdout");
+}
+
+void add_tune_options(CLI::App& app, TuneArguments& arguments) {
+  add_call_options(app, arguments.run);
+  add_flag_option(app, "--exhaustive", arguments.exhaustive,
+                  "measure every schedule that the search reaches: minutes");
+  add_flag_option(app, "--allow-reassociation", arguments.allow_reassociation,
+                  "schedules too whose results are not bit-equal to the unscheduled program's");
+  add_name_option(app, "--sweep", arguments.sweep,
+                  "over sizes of a dim, as N=2^10..2^26, by powers of two: which schedule from "
+                  "where on");
+  add_name_option(app, "--out", arguments.run.out,
+                  "a file for the program with what was found, which run takes");
+  add_name_option(app, "--plot", arguments.plot,
+                  "with --sweep: an SVG file, time by size of each schedule");
+  add_name_option(app, "--report", arguments.report,
+                  "a folder for index.html: what was found, as a page");
+}
+
+std::chrono::milliseconds timeout_of(const RunArguments& arguments) {
+  const double seconds = arguments.timeout;
+  if (!(seconds > 0)) {
+    throw UserError(ErrorKind::usage, "--timeout must be a number of seconds above 0");
+  }
+  constexpr double kLongest = 1e9;
+  return std::chrono::milliseconds(
+      static_cast<std::int64_t>(std::max(1.0, 1e3 * std::min(seconds, kLongest))));
 }
 
 std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std::string>& parts,

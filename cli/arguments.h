@@ -1,6 +1,7 @@
 // What the subcommands take from the command line, as typed.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,12 +48,25 @@ struct RunArguments {
   std::vector<std::int64_t> chunks;
   std::optional<std::string> staged;  // see add_staged_option
   std::string out;
+  std::string protocol;  // "one-shot", "direct", "auto"; "": auto
   std::uint64_t seed = 0;
   std::int64_t repeat = 1;
   double timeout = 1800;  // seconds
   bool verify = false, one_process = false, json = false;
 };
 void add_run_options(CLI::App& app, RunArguments& arguments);
+
+// UserError(usage) unless --timeout is a time.
+std::chrono::milliseconds timeout_of(const RunArguments& arguments);
+
+struct TuneArguments {
+  RunArguments run;    // those of its options that tune has too
+  std::string sweep;   // "N=2^10..2^26"
+  std::string plot;    // a file
+  std::string report;  // a folder
+  bool exhaustive = false, allow_reassociation = false;
+};
+void add_tune_options(CLI::App& app, TuneArguments& arguments);
 
 // "B=8,S=128" and repeated options alike: name and value of each. UserError(usage) for a part
 // without '=' or, but for `empty_values`, without a value.

@@ -19,5 +19,6 @@ void add_check(CLI::App& app, Command& chosen);
 void add_show(CLI::App& app, Command& chosen);
 void add_run(CLI::App& app, Command& chosen);
 void add_explain(CLI::App& app, Command& chosen);
+void add_tune(CLI::App& app, Command& chosen);
 
 }  // namespace coconet::cli

@@ -82,14 +82,22 @@ DTypes dtypes_of(const FileArguments& arguments) {
   return out;
 }
 
+bool is_auto(const File& file, const Graph& program, const std::string& schedule) {
+  const auto named = [&](const Schedule& other) {
+    return other.name == kAuto && other.program == program.header().program;
+  };
+  return schedule == kAuto && std::ranges::none_of(file.schedules, named) &&
+         !file.choice(program.header().program, schedule);
+}
+
 Applied scheduled(const Graph& graph, const File& file, const std::string& schedule,
                   std::optional<std::int64_t> steps) {
   Applied applied = start(graph);
   if (schedule.empty()) return applied;
-  if (schedule == "auto") {
+  if (is_auto(file, graph, schedule)) {
     throw UserError(ErrorKind::usage,
-                    "--schedule auto needs the tuner, which this version does not have; name a "
-                    "schedule of the file");
+                    "--schedule auto is of run, where sizes are known; tune prints what it finds, "
+                    "as a schedule for the file");
   }
   const std::vector<Step>& all = file.schedule(graph.header().program, schedule).steps;
   const auto count = static_cast<std::int64_t>(all.size());

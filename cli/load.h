@@ -29,6 +29,10 @@ DTypes dtypes_of(const FileArguments& arguments);
 // The program under other bindings. Requires: it is one of the file that was loaded.
 Graph bound(const Graph& program, const FileArguments& arguments, const Context& context,
             const DTypes& dtypes);
+// `--schedule auto`: the user means what tuning finds, and no schedule or choice of the file called
+// so.
+inline constexpr const char* kAuto = "auto";
+bool is_auto(const File& file, const Graph& program, const std::string& schedule);
 // The graph after the first `steps` steps of the schedule, or all of them; "" has none.
 // UserError(usage) if it has fewer.
 Applied scheduled(const Graph& graph, const File& file, const std::string& schedule,

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "cli/chosen.h"
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/run_inputs.h"
@@ -28,16 +29,6 @@
 namespace coconet::cli {
 namespace {
 
-std::chrono::milliseconds timeout_of(const RunArguments& arguments) {
-  const double seconds = arguments.timeout;
-  if (!(seconds > 0)) {
-    throw UserError(ErrorKind::usage, "--timeout must be a number of seconds above 0");
-  }
-  constexpr double kLongest = 1e9;
-  return std::chrono::milliseconds(
-      static_cast<std::int64_t>(std::max(1.0, 1e3 * std::min(seconds, kLongest))));
-}
-
 int threads_of(const RunArguments& arguments, int ranks) {
   if (!arguments.threads) return runtime::threads_with_cores(ranks);
   if (*arguments.threads < 1 || *arguments.threads > runtime::kMostThreads) {
@@ -46,6 +37,14 @@ int threads_of(const RunArguments& arguments, int ranks) {
                                           std::to_string(*arguments.threads));
   }
   return static_cast<int>(*arguments.threads);
+}
+
+std::optional<bool> small_of(const RunArguments& arguments) {
+  if (arguments.protocol.empty() || arguments.protocol == "auto") return std::nullopt;
+  if (arguments.protocol == "one-shot") return true;
+  if (arguments.protocol == "direct") return false;
+  throw UserError(ErrorKind::usage, "--protocol must be one-shot, direct or auto; found '" +
+                                        arguments.protocol + "'");
 }
 
 void make_folder(const std::string& folder) {
@@ -114,22 +113,24 @@ class Run {
     read_scalars(arguments, graph_, given_);
     setting_.sizes =
         execute::bind_dims(graph_, given_, setting_.mesh, sizes_of(arguments, graph_), files);
-    const Applied applied = scheduled(graph_, file, arguments.file.schedule);
-    scheduled_ = applied.graph;
-    exactness_ = applied.exactness;
-    plan_ = plan::from_schedule(scheduled_, {.schedule = arguments.file.schedule,
-                                             .staged = staged_of(arguments.staged, scheduled_)});
-    execute::need_memory_of_run(plan_, setting_, arguments.chunks, given_);
-    drawn_ = execute::draw_missing(graph_, setting_, given_);
-    wants_ = read_wants(arguments);
-    for (const Want& want : wants_) check_shape(want, shape_of(want.name));
     timeout_ = timeout_of(arguments);
     threads_ = threads_of(arguments, setting_.mesh.ranks());
+    chunks_ = arguments.chunks;
+    small_ = small_of(arguments);
     constexpr std::int64_t kMostCalls = std::numeric_limits<int>::max();
     if (arguments.repeat < 1 || arguments.repeat > kMostCalls) {
       throw UserError(ErrorKind::usage, "--repeat must be from 1 to " + std::to_string(kMostCalls) +
                                             "; found " + std::to_string(arguments.repeat));
     }
+    const Applied applied = chosen(file);
+    scheduled_ = applied.graph;
+    exactness_ = applied.exactness;
+    plan_ = plan::from_schedule(
+        scheduled_, {.schedule = schedule_, .staged = staged_of(arguments.staged, scheduled_)});
+    execute::need_memory_of_run(plan_, setting_, chunks_, given_);
+    drawn_ = execute::draw_missing(graph_, setting_, given_);
+    wants_ = read_wants(arguments);
+    for (const Want& want : wants_) check_shape(want, shape_of(want.name));
     if (!arguments.out.empty()) {
       need_own_files();
       make_folder(arguments.out);
@@ -177,12 +178,27 @@ class Run {
   }
 
  private:
+  // Knobs that are typed go first.
+  Applied chosen(const File& file) {
+    tune::TuneOptions options;
+    options.threads = threads_;
+    options.timeout = timeout_;
+    options.staged = staged_of(arguments_.staged, graph_);
+    Chosen out =
+        choose(file, graph_, arguments_.file.schedule, given_, setting_, options, !arguments_.json);
+    schedule_ = out.schedule;
+    if (chunks_.empty()) chunks_ = out.knobs.chunks;
+    if (!small_) small_ = out.knobs.one_shot;
+    return std::move(out.applied);
+  }
+
   execute::RunRequest request_of(const Graph& graph) const {
     execute::RunRequest request;
     request.setting = setting_;
     request.inputs = execute::distribute(graph, given_, setting_);
     request.repeat = static_cast<int>(arguments_.repeat);
-    request.chunks = arguments_.chunks;
+    request.chunks = chunks_;
+    request.small = small_;
     request.kind = arguments_.one_process ? runtime::RankKind::thread : runtime::RankKind::process;
     request.timeout = timeout_;
     request.threads = threads_;
@@ -192,7 +208,7 @@ class Run {
   Report report_of(const execute::Compiled& compiled, const execute::RunResult& result) const {
     Report out;
     out.program = graph_.header().program;
-    out.schedule = arguments_.file.schedule;
+    out.schedule = schedule_;
     out.mesh = graph_.mesh();
     out.dims = graph_.header().dims;
     out.setting = setting_;
@@ -343,7 +359,10 @@ class Run {
   std::vector<std::string> drawn_;  // the inputs without a value given
   std::vector<Want> wants_;
   std::chrono::milliseconds timeout_{};
-  int threads_ = 1;  // of a rank
+  int threads_ = 1;       // of a rank
+  std::string schedule_;  // that runs; "": unscheduled
+  std::vector<std::int64_t> chunks_;
+  std::optional<bool> small_;
   Graph graph_, scheduled_;
   plan::Plan plan_;  // of scheduled_, until it is compiled
   Exactness exactness_ = Exactness::exact;

@@ -69,7 +69,8 @@ TEST(CliUsage, NamesThatDoNotExist) {
   expect_error("check examples", 1, {"examples"});
   expect_error("check examples/attention.coco --program mlp", 2, {"`mlp`", "attention"});
   expect_error(kAttention + "--schedule overlaped", 2, {"did you mean `overlapped`?", "fused"});
-  expect_error(kAttention + "--schedule auto", 2, {"tuner"});
+  expect_error("show examples/attention.coco --schedule auto", 2,
+               {"--schedule auto is of run", "tune prints what it finds"});
   expect_error(kAttention + "--dim Q=3", 2, {"no dim Q", "B, S, H"});
   expect_error(kAttention + "--dtype U=f32", 2, {"no dtype parameter U", "has T"});
   expect_error(kAttention + "--dtype T=f33", 2, {"'f33' is no dtype", "bf16"});

@@ -1,0 +1,74 @@
+#include "cli/chosen.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/progress.h"
+#include "cli/run_inputs.h"
+
+namespace coconet::cli {
+
+std::string options_text(const Knobs& knobs) {
+  std::string out;
+  for (std::size_t i = 0; i < knobs.chunks.size(); ++i) {
+    out += (i == 0 ? "--chunks " : ",") + std::to_string(knobs.chunks[i]);
+  }
+  if (!knobs.one_shot) return out;
+  return out + (out.empty() ? "" : " ") + "--protocol " + (*knobs.one_shot ? "one-shot" : "direct");
+}
+
+void give_scalars(const Graph& graph, execute::GlobalTensors& given) {
+  RunArguments missing;
+  for (const Node& node : graph.nodes()) {
+    const Input* input = std::get_if<Input>(&node.op);
+    if (!input || input->kind != InputKind::scalar || input->default_value) continue;
+    if (given.contains(node.name)) continue;
+    missing.scalars.push_back(node.name +
+                              (node.type.dtype.kind == DTypeKind::boolean ? "=true" : "=1"));
+  }
+  read_scalars(missing, graph, given);
+}
+
+namespace {
+
+tune::Decision decided(const Graph& program, const execute::GlobalTensors& given,
+                       const interp::Setting& setting, tune::TuneOptions options, bool bar) {
+  const Progress progress(bar);
+  options.progress = [&](const std::string& what, double done) { progress.show(what, done); };
+  return tune::decide(program, given, setting, options);
+}
+
+void tell(const tune::Decision& decision) {
+  const std::string knobs = options_text(decision.knobs);
+  const bool plain = decision.schedule.steps.empty();
+  std::string text = fmt::format("coconet: --schedule auto ({}): ",
+                                 decision.from_store ? "as tuned before" : "tuned now");
+  if (plain) {
+    text += "the unscheduled program is the quickest";
+  } else {
+    text +=
+        fmt::format("{:.2f} times as fast as unscheduled", decision.unscheduled_us / decision.us);
+  }
+  text += (knobs.empty() ? "" : ", " + knobs) + "\n";
+  if (!plain) text += coconet::text_of(decision.schedule);
+  std::fputs(text.c_str(), stderr);
+}
+
+}  // namespace
+
+Chosen choose(const File& file, const Graph& program, const std::string& name,
+              const execute::GlobalTensors& given, const interp::Setting& setting,
+              const tune::TuneOptions& options, bool bar) {
+  if (is_auto(file, program, name)) {
+    const tune::Decision decision = decided(program, given, setting, options, bar);
+    tell(decision);
+    return {apply(program, decision.schedule), decision.schedule.name, decision.knobs};
+  }
+  const Choice* choice = file.choice(program.header().program, name);
+  if (!choice) return {scheduled(program, file, name), name, {}};
+  const Case& one = pick(*choice, setting.sizes);
+  return {scheduled(program, file, one.schedule), one.schedule, one.knobs};
+}
+
+}  // namespace coconet::cli

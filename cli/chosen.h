@@ -1,0 +1,31 @@
+// Which schedule runs, and how.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/load.h"
+#include "coconet/execute/inputs.h"
+#include "coconet/tune/decision.h"
+
+namespace coconet::cli {
+
+// "--chunks 8 --protocol direct", as `run` takes them.
+std::string options_text(const Knobs& knobs);
+
+// Scalars of the program that have no value get 1: what tuning measures hardly depends on them.
+void give_scalars(const Graph& graph, execute::GlobalTensors& given);
+
+struct Chosen {
+  Applied applied;
+  std::string schedule;  // that runs; "": unscheduled
+  Knobs knobs;
+};
+
+// By `name`: a schedule of the file, a choice of it at these sizes, or what tuning has found for
+// them here, or finds now: then it says on stderr what, with a bar meanwhile if `bar`.
+Chosen choose(const File& file, const Graph& program, const std::string& name,
+              const execute::GlobalTensors& given, const interp::Setting& setting,
+              const tune::TuneOptions& options, bool bar);
+
+}  // namespace coconet::cli

@@ -1,0 +1,72 @@
+#include "cli/sweep_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/tune_report.h"
+
+namespace coconet::cli {
+namespace {
+
+using tune::Sweep;
+using tune::Swept;
+
+// "A", "B", ...: what columns are called; a legend says what they are.
+std::string letter(std::size_t schedule) {
+  return std::string(1, static_cast<char>('A' + schedule % 26)) +
+         (schedule < 26 ? "" : std::to_string(schedule / 26));
+}
+
+std::string legend(const Swept& swept) {
+  const std::string name = swept.schedule.name.empty() || swept.schedule.name == "tuned"
+                               ? ""
+                               : swept.schedule.name + ": ";
+  const std::string knobs = coconet::text_of(swept.knobs);
+  return name + summary_of(swept.schedule) + (knobs.empty() ? "" : "  " + knobs);
+}
+
+}  // namespace
+
+std::string text_of(const SweepReport& report) {
+  const Sweep& sweep = report.sweep;
+  std::string out = fmt::format("{} over {}, {}; {:.0f} s\n\n", report.program.header().program,
+                                report.dim, report.machine, sweep.seconds);
+  out += fmt::format("{:>12}", report.dim);
+  for (std::size_t s = 0; s < sweep.schedules.size(); ++s) out += fmt::format("{:>11}", letter(s));
+  out += "  us; * is chosen\n";
+  for (std::size_t p = 0; p < sweep.points.size(); ++p) {
+    out += fmt::format("{:>12}", sweep.points[p]);
+    for (std::size_t s = 0; s < sweep.schedules.size(); ++s) {
+      const char* mark = sweep.quickest[p] == s ? "*" : " ";
+      out += fmt::format("{:>10.4g}{}", sweep.schedules[s].us[p], mark);
+    }
+    out += "\n";
+  }
+  out += "\n";
+  for (std::size_t s = 0; s < sweep.schedules.size(); ++s) {
+    out += letter(s) + "  " + legend(sweep.schedules[s]) + "\n";
+  }
+  return out + "\n" + coconet::text_of(sweep.choice);
+}
+
+std::string json_of(const SweepReport& report) {
+  const Sweep& sweep = report.sweep;
+  nlohmann::json out = {{"program", report.program.header().program},
+                        {"dim", report.dim},
+                        {"machine", report.machine},
+                        {"points", sweep.points},
+                        {"quickest", sweep.quickest},
+                        {"seconds", sweep.seconds},
+                        {"schedules", nlohmann::json::array()},
+                        {"choice", coconet::text_of(sweep.choice)}};
+  for (const Swept& swept : sweep.schedules) {
+    out["schedules"].push_back({{"name", swept.schedule.name},
+                                {"schedule", coconet::text_of(swept.schedule)},
+                                {"knobs", coconet::text_of(swept.knobs)},
+                                {"us", swept.us}});
+  }
+  return out.dump(2) + "\n";
+}
+
+}  // namespace coconet::cli

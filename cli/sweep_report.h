@@ -1,0 +1,22 @@
+// What a sweep found: a table, JSON, and a plot.
+#pragma once
+
+#include <string>
+
+#include "coconet/tune/sweep.h"
+
+namespace coconet::cli {
+
+struct SweepReport {
+  Graph program;
+  std::string dim, machine;
+  tune::Sweep sweep;
+};
+
+std::string text_of(const SweepReport& report);
+std::string json_of(const SweepReport& report);
+// An SVG image: time against size, both logarithmic, a line for each schedule, and where the
+// choice changes.
+std::string plot_of(const SweepReport& report);
+
+}  // namespace coconet::cli

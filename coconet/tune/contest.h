@@ -1,0 +1,51 @@
+// Measures compiled schedules of one program against each other.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "coconet/execute/turns.h"
+#include "coconet/tune/tune.h"
+
+namespace coconet::tune {
+
+// A compiled schedule with knobs.
+struct Entry {
+  const execute::Compiled* compiled = nullptr;
+  Knobs knobs;
+};
+
+class Contest {
+ public:
+  // `given` has every input (execute::draw_missing), and lives as long.
+  Contest(const execute::GlobalTensors& given, const interp::Setting& setting, int threads,
+          std::chrono::milliseconds timeout);
+
+  // The median time of a call of each, in microseconds, of the slowest rank: all are measured in
+  // turns on the same ranks, for about `time` in all, more where a few calls of each take longer.
+  std::vector<double> measure(const std::vector<Entry>& entries, std::chrono::milliseconds time);
+
+  // As `execute::run` has it, of one call.
+  execute::RunResult result_of(const Entry& entry);
+  // "", or which operation of a schedule that reassociates leaves its bound (execute/verify.h):
+  // compiles both programs anew and interprets them, so it is slow.
+  std::string outside_bound(const Graph& program, const Entry& entry,
+                            const runtime::Toolchain& toolchain);
+
+ private:
+  const execute::Inputs& inputs_of(const Graph& graph);
+  execute::RunRequest request_of(const Entry& entry) const;  // without inputs
+  std::vector<std::vector<double>> take_turns(const std::vector<Entry>& entries,
+                                              const std::vector<execute::Turn>& turns);
+
+  const execute::GlobalTensors& given_;
+  interp::Setting setting_;
+  int threads_;
+  std::chrono::milliseconds timeout_;
+  // By how inputs are cut, which few schedules change: they are copied once.
+  std::map<std::string, execute::Inputs> inputs_;
+};
+
+}  // namespace coconet::tune

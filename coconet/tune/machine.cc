@@ -1,0 +1,52 @@
+#include "coconet/tune/machine.h"
+
+#include <array>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "coconet/base/error.h"
+#include "coconet/io/write_file.h"
+#include "coconet/runtime/cores.h"
+#include "coconet/runtime/library_cache.h"
+
+namespace coconet::tune {
+namespace {
+
+// Of /proc/cpuinfo: the value of the first line that begins with one of the words.
+std::string processor() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("model name") && !line.starts_with("CPU part")) continue;
+    const std::size_t value = line.find(": ");
+    if (value != line.npos) return line.substr(value + 2);
+  }
+  return "unknown processor";
+}
+
+}  // namespace
+
+std::string machine_text() {
+  const std::size_t cores = runtime::allowed_cores().size();
+  return processor() + ", " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
+}
+
+nlohmann::json stored(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return in ? nlohmann::json::parse(in, nullptr, false) : nlohmann::json();
+}
+
+void store(const std::filesystem::path& file, const nlohmann::json& value) {
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
+  const std::string text = value.dump(2) + "\n";
+  const std::array parts = {std::as_bytes(std::span(text))};
+  try {
+    coconet::write_file(file.string(), parts);
+  } catch (const UserError&) {
+    // Nobody depends on it.
+  }
+}
+
+std::filesystem::path store_directory() { return runtime::LibraryCache::default_directory(); }
+
+}  // namespace coconet::tune
