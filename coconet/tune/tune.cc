@@ -123,7 +123,7 @@ class Tuner {
     return found;
   }
 
-  // The unscheduled program, then the cheapest, first no more than two of a kind.
+  // The unscheduled program, then the cheapest, at first one of a kind.
   void choose(const Search& found) {
     const auto add = [&](const Candidate& candidate) {
       runners_.push_back({&candidate, std::nullopt});
