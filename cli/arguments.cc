@@ -5,6 +5,8 @@
 #include <chrono>
 
 #include "coconet/base/error.h"
+#include "coconet/runtime/cores.h"
+#include "coconet/runtime/workers.h"
 
 namespace coconet::cli {
 namespace {
@@ -150,6 +152,16 @@ std::chrono::milliseconds timeout_of(const RunArguments& arguments) {
   constexpr double kLongest = 1e9;
   return std::chrono::milliseconds(
       static_cast<std::int64_t>(std::max(1.0, 1e3 * std::min(seconds, kLongest))));
+}
+
+int threads_of(const RunArguments& arguments, int ranks) {
+  if (!arguments.threads) return runtime::threads_with_cores(ranks);
+  if (*arguments.threads < 1 || *arguments.threads > runtime::kMostThreads) {
+    throw UserError(ErrorKind::usage, "--threads must be from 1 to " +
+                                          std::to_string(runtime::kMostThreads) + "; found " +
+                                          std::to_string(*arguments.threads));
+  }
+  return static_cast<int>(*arguments.threads);
 }
 
 std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std::string>& parts,

@@ -58,6 +58,8 @@ void add_run_options(CLI::App& app, RunArguments& arguments);
 
 // UserError(usage) unless --timeout is a time.
 std::chrono::milliseconds timeout_of(const RunArguments& arguments);
+// Of each rank: --threads, or as many as have a core. UserError(usage) for no number of threads.
+int threads_of(const RunArguments& arguments, int ranks);
 
 struct TuneArguments {
   RunArguments run;    // those of its options that tune has too

@@ -29,16 +29,6 @@
 namespace coconet::cli {
 namespace {
 
-int threads_of(const RunArguments& arguments, int ranks) {
-  if (!arguments.threads) return runtime::threads_with_cores(ranks);
-  if (*arguments.threads < 1 || *arguments.threads > runtime::kMostThreads) {
-    throw UserError(ErrorKind::usage, "--threads must be from 1 to " +
-                                          std::to_string(runtime::kMostThreads) + "; found " +
-                                          std::to_string(*arguments.threads));
-  }
-  return static_cast<int>(*arguments.threads);
-}
-
 std::optional<bool> small_of(const RunArguments& arguments) {
   if (arguments.protocol.empty() || arguments.protocol == "auto") return std::nullopt;
   if (arguments.protocol == "one-shot") return true;

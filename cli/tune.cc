@@ -12,7 +12,6 @@
 #include "cli/run_inputs.h"
 #include "cli/tune_page.h"
 #include "coconet/base/nearest.h"
-#include "coconet/graph/print.h"
 #include "coconet/graph/walk.h"
 #include "coconet/io/write_file.h"
 #include "coconet/tune/machine.h"
@@ -89,7 +88,7 @@ class Tune {
     setting_.sizes = execute::bind_dims(graph_, given_, setting_.mesh, wanted, files);
     options_.search.exhaustive = arguments.exhaustive;
     options_.search.allow_reassociation = arguments.allow_reassociation;
-    options_.threads = static_cast<int>(run.threads.value_or(0));
+    options_.threads = threads_of(run, setting_.mesh.ranks());
     options_.timeout = timeout_of(run);
   }
 
@@ -104,9 +103,7 @@ class Tune {
     TuneReport report{graph_, setting_, tune::machine_text(),
                       tune::tune(graph_, given_, setting_, options_)};
     const tune::Decision kept = tune::keep(graph_, setting_, options_, report.tuning);
-    std::string found = print(graph_);
-    if (!kept.schedule.steps.empty()) found += "\n" + coconet::text_of(kept.schedule);
-    write(arguments_.run.out, found);
+    write(arguments_.run.out, tune::file_of(graph_, kept));
     if (!page_.empty()) write(page_, page_of(report));
     return arguments_.run.json ? json_of(report) : text_of(report);
   }

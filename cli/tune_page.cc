@@ -115,7 +115,7 @@ std::string trials_of(const Tuning& tuning) {
         kind, *trial.measured_us, trial.predicted_us, plain / *trial.measured_us,
         150 * std::min(1.0, *trial.measured_us / plain), escaped(summary_of(trial.schedule)),
         escaped(options_text(trial.knobs)),
-        trial.refused.empty() ? "" : "; refused, other bits: " + escaped(trial.refused));
+        trial.refused.empty() ? "" : "; refused, " + escaped(trial.refused));
   }
   return out + "</table>\n";
 }

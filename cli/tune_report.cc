@@ -36,7 +36,7 @@ std::string line_of(const Tuning& tuning, const Trial& trial) {
   out += fmt::format(" {:>8.2f}  ", plain / *trial.measured_us);
   const std::string knobs = options_text(trial.knobs);
   out += summary_of(trial.schedule) + (knobs.empty() ? "" : "  " + knobs);
-  if (!trial.refused.empty()) out += "  REFUSED, other bits: " + trial.refused;
+  if (!trial.refused.empty()) out += "  REFUSED, " + trial.refused;
   return out + "\n";
 }
 
@@ -120,15 +120,15 @@ std::string verdict_of(const TuneReport& report) {
   const Tuning& tuning = report.tuning;
   const Trial& winner = tuning.trials[tuning.winner];
   const Trial& plain = tuning.trials[tuning.unscheduled];
-  if (winner.schedule.steps.empty()) return "The unscheduled program is the quickest.\n";
-  std::string out = fmt::format(
+  const std::string knobs = options_text(winner.knobs);
+  const std::string with = knobs.empty() ? "" : "With " + knobs + " as options of run.\n";
+  if (winner.schedule.steps.empty()) return "The unscheduled program is the quickest.\n" + with;
+  const std::string out = fmt::format(
       "{:.3g} us, {:.2f} times as fast as the unscheduled program ({:.3g} us, {} "
       "launches; now {}).\n",
       *winner.measured_us, *plain.measured_us / *winner.measured_us, *plain.measured_us,
       plain.launches, winner.launches);
-  const std::string knobs = options_text(winner.knobs);
-  if (!knobs.empty()) out += "With " + knobs + " as options of run.\n";
-  return out + "\n" + coconet::text_of(winner.schedule);
+  return out + with + "\n" + coconet::text_of(winner.schedule);
 }
 
 std::string blocked_text(const TuneReport& report) {

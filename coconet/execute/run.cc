@@ -43,11 +43,15 @@ int threads_of(const RunRequest& request) {
 }
 
 RunResult run(const Compiled& compiled, const RunRequest& request) {
+  return run(compiled, request, request.inputs);
+}
+
+RunResult run(const Compiled& compiled, const RunRequest& request, const Inputs& inputs) {
   if (request.repeat < 1) {
     throw UserError(ErrorKind::usage, "a run has at least 1 call; found a repeat of " +
                                           std::to_string(request.repeat));
   }
-  const Job job(compiled, request, request.inputs, true);
+  const Job job(compiled, request, inputs, true);
   job.need_memory(SharedResults::bytes(job.bound(), job.returned(), request.repeat) +
                   caller_bytes(job.bound()) * job.ranks());
   const SharedResults results(job.bound(), job.returned(), request.repeat);

@@ -54,6 +54,8 @@ int threads_of(const RunRequest& request);
 // are missing, of another size or not the program's, UserError(runtime) for a rank that died or did
 // not come.
 RunResult run(const Compiled& compiled, const RunRequest& request);
+// `inputs` stand for the request's, which are not read.
+RunResult run(const Compiled& compiled, const RunRequest& request, const Inputs& inputs);
 
 // One rank of a started program: its calls are made by whoever holds this, as often as wanted.
 class RankCalls {

@@ -5,6 +5,7 @@
 
 #include "coconet/execute/job.h"
 #include "coconet/execute/memory_need.h"
+#include "coconet/runtime/memory.h"
 #include "coconet/runtime/shared_bytes.h"
 
 namespace coconet::execute {
@@ -36,8 +37,9 @@ class Turns {
       private_bytes_ = std::max(private_bytes_, runtime::private_bytes(job.slots()));
       caller_bytes_ = std::max(caller_bytes_, caller_bytes(job.bound()));
     }
-    jobs_.front().need_memory((shared_bytes_ + private_bytes_ + caller_bytes_) *
-                              static_cast<std::uint64_t>(ranks_));
+    runtime::need_memory(
+        (shared_bytes_ + private_bytes_ + caller_bytes_) * static_cast<std::uint64_t>(ranks_),
+        "the ranks");
   }
 
   std::vector<std::vector<double>> run() {

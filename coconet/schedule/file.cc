@@ -65,9 +65,7 @@ struct ParsedSchedule {
 // Behind the word `schedule`. Errors in steps go to the cursor's list.
 ParsedSchedule parse_schedule_item(Cursor& cursor) {
   ParsedSchedule out;
-  const Word name = cursor.expect_name("the name of a schedule");
-  cursor.expect("for", "between the name of a schedule and that of its program");
-  const Word program = cursor.expect_name("the name of a program");
+  const auto [name, program] = parse_heading(cursor, "schedule");
   out.schedule.name = name.text;
   out.schedule.program = program.text;
   out.schedule.where = cursor.where(name.place);

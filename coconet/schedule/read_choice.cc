@@ -48,11 +48,17 @@ Case parse_case(Cursor& cursor) {
 
 }  // namespace
 
+Heading parse_heading(Cursor& cursor, const std::string& kind) {
+  Heading out;
+  out.name = cursor.expect_name("the name of a " + kind);
+  cursor.expect("for", "between the name of a " + kind + " and that of its program");
+  out.program = cursor.expect_name("the name of a program");
+  return out;
+}
+
 ParsedChoice parse_choice(Cursor& cursor) {
   ParsedChoice out;
-  const Word name = cursor.expect_name("the name of a choice");
-  cursor.expect("for", "between the name of a choice and that of its program");
-  const Word program = cursor.expect_name("the name of a program");
+  const auto [name, program] = parse_heading(cursor, "choice");
   out.choice.name = name.text;
   out.choice.program = program.text;
   out.choice.where = cursor.where(name.place);

@@ -1,7 +1,6 @@
 #include "coconet/tune/contest.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "coconet/base/error.h"
 #include "coconet/execute/verify.h"
@@ -76,9 +75,7 @@ std::vector<double> Contest::measure(const std::vector<Entry>& entries,
 }
 
 execute::RunResult Contest::result_of(const Entry& entry) {
-  execute::RunRequest request = request_of(entry);
-  request.inputs = inputs_of(entry.compiled->plan().graph);
-  return execute::run(*entry.compiled, request);
+  return execute::run(*entry.compiled, request_of(entry), inputs_of(entry.compiled->plan().graph));
 }
 
 std::string Contest::outside_bound(const Graph& program, const Entry& entry,
@@ -90,7 +87,7 @@ std::string Contest::outside_bound(const Graph& program, const Entry& entry,
   const execute::CompiledForVerify compiled(program, scheduled, Exactness::reassociates, toolchain);
   const execute::Verification verification =
       execute::verify(compiled, plain, request, execute::run(*entry.compiled, request));
-  return verification.within_bound ? "" : verification.first_outside;
+  return verification.within_bound ? "" : "outside its bound: " + verification.first_outside;
 }
 
 const execute::Inputs& Contest::inputs_of(const Graph& graph) {

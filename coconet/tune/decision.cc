@@ -35,7 +35,7 @@ std::string key_of(const Graph& program, const interp::Setting& setting,
                      runtime::Toolchain().identity());
 }
 
-std::filesystem::path file_of(const std::string& key) {
+std::filesystem::path path_of(const std::string& key) {
   std::uint64_t hash = 0;
   for (const char c : key) hash = kernel::mix(hash ^ static_cast<unsigned char>(c));
   return store_directory() / fmt::format("tuned-{:016x}.json", hash);
@@ -74,27 +74,41 @@ std::optional<Decision> decision_in(const nlohmann::json& json, const std::strin
   }
 }
 
+Decision keep_as(const std::string& key, const Tuning& tuning) {
+  const Trial& winner = tuning.trials[tuning.winner];
+  const Decision out{winner.schedule, winner.knobs, *winner.measured_us,
+                     *tuning.trials[tuning.unscheduled].measured_us};
+  if (!store_directory().empty()) store(path_of(key), json_of(key, out));
+  return out;
+}
+
 }  // namespace
 
 Decision keep(const Graph& program, const interp::Setting& setting, const TuneOptions& options,
               const Tuning& tuning) {
-  const Trial& winner = tuning.trials[tuning.winner];
-  const Decision out{winner.schedule, winner.knobs, *winner.measured_us,
-                     *tuning.trials[tuning.unscheduled].measured_us};
-  const std::string key = key_of(program, setting, options);
-  if (!store_directory().empty()) store(file_of(key), json_of(key, out));
-  return out;
+  return keep_as(key_of(program, setting, options), tuning);
 }
 
 Decision decide(const Graph& program, const execute::GlobalTensors& given,
                 const interp::Setting& setting, const TuneOptions& options) {
   const std::string key = key_of(program, setting, options);
   if (!store_directory().empty()) {
-    if (std::optional<Decision> kept = decision_in(stored(file_of(key)), key, program)) {
+    if (std::optional<Decision> kept = decision_in(stored(path_of(key)), key, program)) {
       return *kept;
     }
   }
-  return keep(program, setting, options, tune(program, given, setting, options));
+  return keep_as(key, tune(program, given, setting, options));
+}
+
+std::string file_of(const Graph& program, const Decision& decision) {
+  const std::string& name = program.header().program;
+  Case all{"", 0, "", decision.knobs};
+  std::string out = print(program);
+  if (!decision.schedule.steps.empty()) {
+    all.schedule = "found";
+    out += "\n" + text_of(Schedule{all.schedule, name, decision.schedule.steps, {}});
+  }
+  return out + "\n" + text_of(Choice{"tuned", name, {all}});
 }
 
 }  // namespace coconet::tune

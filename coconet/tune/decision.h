@@ -27,4 +27,8 @@ Decision decide(const Graph& program, const execute::GlobalTensors& given,
 Decision keep(const Graph& program, const interp::Setting& setting, const TuneOptions& options,
               const Tuning& tuning);
 
+// Declarations, program, the schedule as `found` if it has steps, and a choice called `tuned` of it
+// with its knobs: a file that `run` takes.
+std::string file_of(const Graph& program, const Decision& decision);
+
 }  // namespace coconet::tune

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 
 #include "coconet/graph/print.h"
 #include "coconet/plan/from_schedule.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <deque>
 #include <map>
-#include <numeric>
 
 #include "coconet/execute/memory_need.h"
 #include "coconet/execute/verify.h"
@@ -313,8 +312,9 @@ class Tuner {
     }
     if (!plain_) plain_ = contest_.result_of({&*runners_[0].compiled, {}});
     const execute::RunResult result = contest_.result_of(entry_of(measured));
-    return execute::first_difference({runner.candidate->applied.graph, result}, {program_, *plain_},
-                                     setting_);
+    const std::string difference = execute::first_difference(
+        {runner.candidate->applied.graph, result}, {program_, *plain_}, setting_);
+    return difference.empty() ? "" : "other bits than unscheduled: " + difference;
   }
 
   void list_unmeasured(const Search& found) {

@@ -49,6 +49,11 @@ TEST(TuneProcess, ADecisionIsKeptAndFoundAgain) {
   const ToolResult again = run_tool(run, cache.path(""));
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_THAT(again.err, HasSubstr("--schedule auto (as tuned before): "));
+  // What tune has found, run finds: with as many threads, those that have a core.
+  run_tool("tune examples/sgd.coco --ranks 2 --dim N=999", cache.path(""));
+  EXPECT_THAT(
+      run_tool("run examples/sgd.coco --ranks 2 --dim N=999 --schedule auto", cache.path("")).err,
+      HasSubstr("(as tuned before)"));
   // Other sizes are another decision.
   const ToolResult other = run_tool(
       "run examples/adam.coco --ranks 2 --dim N=3000 --scalar t=1 --schedule auto", cache.path(""));
@@ -80,7 +85,10 @@ TEST(TuneProcess, ADamagedDecisionIsMadeAgain) {
 
 TEST(TuneProcess, TheTableAndTheScheduleAreToBeTakenBack) {
   const TemporaryFolder folder;
-  const ToolResult result = run_tool("tune " + kAdam + " --report " + folder.path("page"));
+  const std::string out = folder.path("found.coco");
+  const ToolResult result =
+      run_tool("tune " + kAdam + " --out " + out + " --report " + folder.path("page"));
+  expect_verified("run " + out + " --ranks 2 --dim N=5003 --scalar t=2 --schedule tuned");
   EXPECT_THAT(test::read_text(folder.path("page/index.html")),
               AllOf(HasSubstr("<title>adam on dp=2 N=65536</title>"), HasSubstr("one kernel"),
                     HasSubstr("unscheduled"), HasSubstr("</html>")));
@@ -156,6 +164,7 @@ TEST(TuneProcess, SweepsThatAreNoneAreRefused) {
         {"N=0..4", "from 0 to 4"},
         {"N=3^4..2^5", "'3^4' is no size"},
         {"N=2^63..2^64", "is no size"},
+        {"N=1..4 --threads 4294967297", "--threads must be from 1 to"},
         {"N=1..4 --dim N=4", "--sweep and --dim both give sizes of N"}}) {
     const ToolResult result = run_tool(tune + sweep);
     EXPECT_EQ(result.exit_code, 2) << sweep;
