@@ -1,6 +1,7 @@
 #include "coconet/schedule/phases.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace coconet {
 
@@ -14,6 +15,68 @@ namespace {
 bool folds_buffer(const Op& op) {
   return std::holds_alternative<FoldBlocks>(op) || std::holds_alternative<Across>(op);
 }
+
+bool is_elementwise(const Op& op) {
+  return std::holds_alternative<Pointwise>(op) || std::holds_alternative<Cast>(op);
+}
+
+// Elementwise work on values from outside of the group moves to the phase of its first reader: what
+// an earlier kernel makes of them would be stored and loaded once more.
+class Sinking {
+ public:
+  Sinking(const Graph& graph, const std::vector<NodeId>& members, Phases& phases)
+      : graph_(graph), members_(members), phases_(phases), readers_(readers_of(graph)) {}
+
+  void sink() {
+    for (const NodeId id : members_) {
+      if (is_of_outside(id)) of_outside_.insert(id.index);
+    }
+    for (auto id = members_.rbegin(); id != members_.rend(); ++id) {
+      if (!of_outside_.contains(id->index)) continue;
+      const int first = first_read(*id);
+      if (first > phases_.of(*id) && !is_changed_before(*id, first)) {
+        phases_.by_node[id->index] = first;
+      }
+    }
+  }
+
+ private:
+  bool is_of_outside(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (!is_elementwise(node.op) || node.type.is_scalar() || is_output(graph_, id)) return false;
+    return std::ranges::all_of(node.inputs, [&](NodeId input) {
+      const bool outside = !phases_.has(base_of(graph_, input));
+      return outside || of_outside_.contains(input.index) || graph_.node(input).type.is_scalar();
+    });
+  }
+
+  // The phase that reads the value first; -1: it is read outside of the group.
+  int first_read(NodeId id) const {
+    int first = phases_.count;
+    for (const NodeId reader : readers_[id.index]) {
+      if (!phases_.has(reader)) return -1;
+      first = std::min(first, phase_of_reads(graph_, phases_, reader));
+    }
+    return first == phases_.count ? -1 : first;
+  }
+
+  // A phase before `phase` writes what the node reads.
+  bool is_changed_before(NodeId id, int phase) const {
+    return std::ranges::any_of(members_, [&](NodeId other) {
+      if (!std::holds_alternative<Update>(graph_.node(other).op)) return false;
+      const NodeId storage = base_of(graph_, graph_.node(other).inputs[0]);
+      return phases_.of(other) < phase &&
+             std::ranges::any_of(graph_.node(id).inputs,
+                                 [&](NodeId input) { return base_of(graph_, input) == storage; });
+    });
+  }
+
+  const Graph& graph_;
+  const std::vector<NodeId>& members_;
+  Phases& phases_;
+  const std::vector<std::vector<NodeId>> readers_;
+  std::unordered_set<int> of_outside_;
+};
 
 }  // namespace
 
@@ -31,6 +94,7 @@ Phases phases_of(const Graph& graph, const std::vector<NodeId>& members) {
     phases.by_node[id.index] = phase;
     phases.count = std::max(phases.count, phase + 1);
   }
+  if (phases.count > 1) Sinking(graph, members, phases).sink();
   return phases;
 }
 

@@ -19,7 +19,8 @@ struct Phases {
   int count = 1;
 };
 // Who folds the blocks of a BlockReduce, or of a reduction of the whole tensor, comes one phase
-// later than they are made.
+// later than they are made. Elementwise work on what comes from outside of the group comes when it
+// is first read.
 // Requires: `members` ascend.
 Phases phases_of(const Graph& graph, const std::vector<NodeId>& members);
 // The phase whose kernel reads the operands of a member.
