@@ -30,6 +30,20 @@ std::string verified(const plan::Plan& plan) {
   return plan::print(plan) + "# " + found + "\n\n";
 }
 
+// Each case has as many numbers of chunks as its schedule has groups.
+std::string checked(const Choice& choice, const Graph& graph, const File& file,
+                    std::vector<UserError>& errors) {
+  for (const Case& one : choice.cases) {
+    try {
+      const Applied applied = scheduled(graph, file, one.schedule);
+      plan::check_chunks(plan::from_schedule(applied.graph), one.knobs.chunks);
+    } catch (const UserError& error) {
+      errors.push_back(error.at(one.where));
+    }
+  }
+  return "# choice " + choice.name + ": " + counted(choice.cases.size(), "case") + "\n";
+}
+
 // Programs print with types; a schedule that does not apply is an error, and all of them are
 // reported.
 int check_file(const CheckArguments& arguments, Context& context) {
@@ -56,6 +70,9 @@ int check_file(const CheckArguments& arguments, Context& context) {
         out += "# schedule " + schedule.name + ": does not apply\n";
         errors.push_back(error.at(schedule.where));
       }
+    }
+    for (const Choice& choice : file.choices) {
+      if (choice.program == name) out += checked(choice, graph, file, errors);
     }
   }
   std::fputs(out.c_str(), stdout);

@@ -1,7 +1,7 @@
 #include "coconet/schedule/file.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "coconet/base/nearest.h"
 #include "coconet/io/byte_source.h"
@@ -131,9 +131,16 @@ class NameCheck {
       add("`" + program + "` is not a program of this file" + suggestion(program, programs_),
           program_at);
     }
-    if (!seen_.insert({program, name}).second) {
-      add("the " + kind + " " + name + " for " + program + " stands twice in this file", at);
+    if (name == "unscheduled") {
+      add("a " + kind + " cannot be called unscheduled, which is the program without one", at);
     }
+    const auto [other, fresh] = seen_.insert({{program, name}, kind});
+    if (fresh) return;
+    add(other->second == kind
+            ? "the " + kind + " " + name + " for " + program + " stands twice in this file"
+            : "the " + kind + " " + name + " for " + program + " has the name of a " +
+                  other->second + "; needed is another",
+        at);
   }
 
  private:
@@ -143,8 +150,25 @@ class NameCheck {
 
   const std::vector<std::string>& programs_;
   ErrorList& errors_;
-  std::set<std::pair<std::string, std::string>> seen_;
+  std::map<std::pair<std::string, std::string>, std::string> seen_;  // their kinds
 };
+
+// Cases that nothing comes to, as an earlier one holds for all of their sizes.
+void check_reached(const Choice& choice, ErrorList& errors) {
+  std::map<std::string, std::int64_t> most;
+  for (const Case& one : choice.cases) {
+    if (one.dim.empty()) continue;
+    const auto [before, fresh] = most.insert({one.dim, one.most});
+    if (fresh) continue;
+    if (one.most <= before->second) {
+      errors.add(UserError(ErrorKind::schedule,
+                           "no size comes to this case, as one before it has " + one.dim +
+                               " <= " + std::to_string(before->second),
+                           one.where));
+    }
+    before->second = std::max(before->second, one.most);
+  }
+}
 
 void check_cases(const Choice& choice, const File& file, ErrorList& errors) {
   const Graph& graph = file.program(choice.program);
@@ -152,6 +176,7 @@ void check_cases(const Choice& choice, const File& file, ErrorList& errors) {
   for (const Schedule& schedule : file.schedules) {
     if (schedule.program == choice.program) schedules.push_back(schedule.name);
   }
+  check_reached(choice, errors);
   for (const Case& one : choice.cases) {
     const std::vector<std::string>& dims = graph.header().dims;
     if (!one.dim.empty() && std::ranges::count(dims, one.dim) == 0) {
@@ -254,8 +279,10 @@ const Schedule& File::schedule(std::string_view program, std::string_view name) 
     if (schedule.name == name) return schedule;
     names.push_back(schedule.name);
   }
+  std::vector<std::string> all = names;
   for (const Choice& other : choices) {
     if (other.program != program) continue;
+    all.push_back(other.name);
     if (other.name == name) {
       throw UserError(ErrorKind::usage, "`" + std::string(name) +
                                             "` is a choice, which run picks a "
@@ -264,8 +291,8 @@ const Schedule& File::schedule(std::string_view program, std::string_view name) 
     }
   }
   throw UserError(ErrorKind::usage, "`" + std::string(name) + "` is not a schedule for " +
-                                        std::string(program) + suggestion(name, names) +
-                                        "; there are: " + listed(names));
+                                        std::string(program) + suggestion(name, all) +
+                                        "; there are: " + listed(all));
 }
 
 }  // namespace coconet

@@ -19,7 +19,7 @@ void parse_knobs(Cursor& cursor, Knobs& knobs) {
       continue;
     }
     // A dim may be called chunks.
-    if (!cursor.is("chunks") || !cursor.peek(1).is("(")) return;
+    if (!cursor.is("chunks") || !cursor.peek(1).is("(")) break;
     if (!knobs.chunks.empty()) cursor.fail("a case has `chunks` once, a number for each group");
     cursor.advance();
     cursor.advance();
@@ -28,6 +28,11 @@ void parse_knobs(Cursor& cursor, Knobs& knobs) {
     } while (cursor.accept(","));
     cursor.expect(")", "after numbers of chunks");
   }
+  const bool begins_case = cursor.peek(1).is("<=") || cursor.is("else");
+  if (begins_case || cursor.is("}") || cursor.is(";") || cursor.at_end()) return;
+  cursor.fail("found " + Cursor::shown(cursor.peek()) +
+              " behind a case; there are the knobs chunks(N,M), one_shot and direct, then `}` or "
+              "another case");
 }
 
 Case parse_case(Cursor& cursor) {
@@ -66,6 +71,7 @@ ParsedChoice parse_choice(Cursor& cursor) {
   cursor.expect("{", "before the cases of a choice");
   bool all = false;
   while (!cursor.is("}")) {
+    if (cursor.at_end()) cursor.fail("found the end of the text; a choice ends with `}`");
     if (all) cursor.fail("`else` is the last case of a choice; nothing comes to one behind it");
     out.choice.cases.push_back(parse_case(cursor));
     all = out.choice.cases.back().dim.empty();

@@ -87,8 +87,15 @@ TEST(Choice, MistakesAreRefusedWithWhatIsNeeded) {
   EXPECT_THAT(error_of("  else: halves direct one_shot"), HasSubstr("a case has one protocol"));
   EXPECT_THAT(error_of("  else: halves chunks(1) chunks(2)"), HasSubstr("`chunks` once"));
   EXPECT_THAT(error_of("  else: halves", "halves"),
-              HasSubstr("the choice halves for sum stands twice in this file"));
+              HasSubstr("the choice halves for sum has the name of a schedule"));
+  EXPECT_THAT(error_of("  else: halves", "unscheduled"), HasSubstr("cannot be called unscheduled"));
+  EXPECT_THAT(error_of("  else: halves fast"),
+              HasSubstr("found `fast` behind a case; there are the knobs chunks(N,M), one_shot"));
+  EXPECT_THAT(error_of("  N <= 64: halves\n  N <= 20: halves\n  else: halves"),
+              HasSubstr("no size comes to this case, as one before it has N <= 64"));
   EXPECT_THAT(error_of("  else halves"), HasSubstr("before the schedule of a case"));
+  EXPECT_THAT(user_error_of([] { with(kCases).schedule("sum", "tunde"); }),
+              HasSubstr("did you mean `tuned`?"));
   EXPECT_THAT(user_error_of([] { with(kCases).schedule("sum", "tuned"); }),
               HasSubstr("`tuned` is a choice, which run picks a schedule of by its sizes"));
 }
