@@ -31,6 +31,16 @@ Compiled::Compiled(plan::Plan plan, const runtime::Toolchain& toolchain)
       source_(source::cpp::from_plan(plan_)),
       library_(toolchain.compile(source_)) {}
 
+Compiled::Compiled(plan::Plan plan, const kernel::Module& module)
+    : plan_(std::move(plan)), plan_hash_(plan::hash_of(plan_)), module_(&module) {
+  load();
+}
+
+runtime::LoadedModule Compiled::load() const {
+  if (module_) return {*module_, plan_hash_};
+  return {library_.path, plan_hash_};
+}
+
 std::vector<Compiled> compile_all(std::vector<plan::Plan> plans,
                                   const runtime::Toolchain& toolchain) {
   std::vector<std::optional<Compiled>> made(plans.size());

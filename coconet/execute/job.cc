@@ -26,14 +26,14 @@ Job::Job(const Compiled& compiled, const RunRequest& request, const Inputs& inpu
     : compiled_(compiled),
       request_(request),
       given_(inputs),
-      bound_(
-          plan::bind(compiled.plan(), request.setting.sizes, request.setting.mesh, request.chunks)),
-      module_(compiled.library().path, compiled.plan_hash()),
+      bound_(plan::bind(compiled.plan(), request.setting.sizes, request.setting.mesh,
+                        request.knobs.chunks)),
+      module_(compiled.load()),
       ranks_(request.setting.mesh.ranks()),
       lists_(compiled.plan(), request.setting.sizes),
       slots_(slots_of(bound_)),
       returned_(returned_of(compiled.plan())) {
-  plan::check_chunks(compiled.plan(), request.chunks);
+  plan::check_chunks(compiled.plan(), request.knobs.chunks);
   find_inputs(complete);
   dims_ = dims_of(compiled.plan().graph, request.setting.sizes);
   choose_small();
@@ -78,13 +78,15 @@ void Job::find_inputs(bool complete) {
 }
 
 void Job::choose_small() {
-  if (ranks_ == 1 || !request_.small.value_or(true) || !plan::allows_one_shot(plan())) return;
+  if (ranks_ == 1 || !request_.knobs.one_shot.value_or(true) || !plan::allows_one_shot(plan()))
+    return;
   read_of_peers_ = plan::exchangeable(plan());
   std::size_t bytes = 0;  // the same on all ranks
   for (const plan::BufferId read : read_of_peers_) bytes += held_bytes(read.index, 0);
-  exchanged_ = !read_of_peers_.empty() && (request_.small || bytes <= kMostExchangedBytes) &&
+  exchanged_ = !read_of_peers_.empty() &&
+               (request_.knobs.one_shot || bytes <= kMostExchangedBytes) &&
                runtime::Exchange::fits(ranks_, bytes, read_of_peers_.size());
-  one_shot_ = exchanged_ || request_.small || plan::one_rank_does_all(bound_);
+  one_shot_ = exchanged_ || request_.knobs.one_shot || plan::one_rank_does_all(bound_);
 }
 
 std::string Job::launch_text(int launch) const {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,19 +13,19 @@
 #include "coconet/execute/compiled.h"
 #include "coconet/interp/interpreter.h"
 #include "coconet/runtime/launch.h"
+#include "coconet/schedule/knobs.h"
 
 namespace coconet::execute {
 
 using Inputs = std::map<std::string, interp::Pieces>;  // by name
 
 struct RunRequest {
-  interp::Setting setting;           // sizes, mesh, seed; the first call is call 0
-  Inputs inputs;                     // scalars with a default may be left out
-  int repeat = 1;                    // calls; each begins with the same inputs and states
-  std::vector<std::int64_t> chunks;  // see plan::bind
-  // As small calls are made: one-shot, if the plan allows it (plan/one_shot.h), inputs exchanged if
-  // messages have room; not given: where inputs are so small that this is quicker.
-  std::optional<bool> small = {};
+  interp::Setting setting;  // sizes, mesh, seed; the first call is call 0
+  Inputs inputs;            // scalars with a default may be left out
+  int repeat = 1;           // calls; each begins with the same inputs and states
+  // one_shot: if the plan allows it, inputs exchanged if messages have room; not given: where
+  // inputs are so small that this is quicker.
+  Knobs knobs;
   // Threads of each rank, up to runtime::kMostThreads; 0: as many as have a core. Results do not
   // depend on it.
   int threads = 0;

@@ -94,7 +94,8 @@ const TensorType& storage_type(const Graph& graph, const std::string& name) {
 
 RunResult run_once(const Compiled& compiled, RunRequest request) {
   request.repeat = 1;
-  request.chunks.resize(std::min(request.chunks.size(), compiled.plan().overlaps.size()));
+  std::vector<std::int64_t>& chunks = request.knobs.chunks;
+  chunks.resize(std::min(chunks.size(), compiled.plan().overlaps.size()));
   return run(compiled, request);
 }
 

@@ -6,22 +6,36 @@
 
 namespace coconet::runtime {
 
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+  throw UserError(ErrorKind::runtime, "cannot load the module " + name + ": " + why);
+}
+
+}  // namespace
+
 LoadedModule::LoadedModule(const std::filesystem::path& library, std::uint64_t plan_hash) {
-  const auto refuse = [&](const std::string& why) {
-    throw UserError(ErrorKind::runtime, "cannot load the module " + library.string() + ": " + why);
-  };
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) refuse(dlerror());
+  if (handle == nullptr) refuse(library.string(), dlerror());
   library_ = std::shared_ptr<void>(handle, [](void* open) { dlclose(open); });
   module_ = static_cast<const kernel::Module*>(dlsym(handle, "coconet_module"));
-  if (module_ == nullptr) refuse("it does not export coconet_module");
+  if (module_ == nullptr) refuse(library.string(), "it does not export coconet_module");
+  need_match(library.string(), plan_hash);
+}
+
+LoadedModule::LoadedModule(const kernel::Module& module, std::uint64_t plan_hash)
+    : module_(&module) {
+  need_match("that was built before", plan_hash);
+}
+
+void LoadedModule::need_match(const std::string& name, std::uint64_t plan_hash) const {
   if (module_->abi_version != kernel::kAbiVersion) {
-    refuse("it is of version " + std::to_string(module_->abi_version) + ", needed is version " +
-           std::to_string(kernel::kAbiVersion));
+    refuse(name, "it is of version " + std::to_string(module_->abi_version) +
+                     ", needed is version " + std::to_string(kernel::kAbiVersion));
   }
   if (module_->plan_hash != plan_hash) {
-    refuse("it was made for plan " + std::to_string(module_->plan_hash) + ", needed is plan " +
-           std::to_string(plan_hash));
+    refuse(name, "it was made for plan " + std::to_string(module_->plan_hash) +
+                     ", needed is plan " + std::to_string(plan_hash));
   }
 }
 

@@ -17,10 +17,14 @@ class LoadedModule {
  public:
   // UserError(runtime) if it is no module, or one of another version or of another plan.
   LoadedModule(const std::filesystem::path& library, std::uint64_t plan_hash);
+  // One that is part of this program, or of a library that stays loaded.
+  LoadedModule(const kernel::Module& module, std::uint64_t plan_hash);
 
   const kernel::Module& module() const { return *module_; }
 
  private:
+  void need_match(const std::string& name, std::uint64_t plan_hash) const;
+
   std::shared_ptr<void> library_;
   const kernel::Module* module_ = nullptr;
 };

@@ -30,12 +30,13 @@ std::optional<std::string> CompiledRunner::operator()(const RunnerCall& call) {
   request.setting = call.setting;
   request.inputs = call.inputs;
   request.kind = runtime::RankKind::thread;
-  request.chunks.assign(compiled.plan().overlaps.size(), chunks_of(call.setting));
+  request.knobs.chunks.assign(compiled.plan().overlaps.size(), chunks_of(call.setting));
   request.timeout = std::chrono::seconds(60);
   // Sizes are small: by default all would be one thread's.
   request.threads = 1 + static_cast<int>(call.setting.seed / 2 % 5);
   request.thread_grain = call.setting.seed % 3 == 0 ? 300 : 1;
-  request.small = call.setting.seed % 2 == 0;  // sizes are small: the default would be always
+  request.knobs.one_shot =
+      call.setting.seed % 2 == 0;  // sizes are small: the default would be always
   const execute::RunResult run = execute::run(compiled, request);
   const interp::Result got{run.outputs, run.storage, {}};
   if (call.unscheduled) {

@@ -57,7 +57,7 @@ class OwnMemory : public testing::TestWithParam<runtime::RankKind> {
     const Planned sample = planned(kStep, "", {{"N", elements}}, {ranks});
     const execute::Compiled compiled(sample.graph, {.staged = staged}, runtime::Toolchain());
     execute::RunRequest request = request_of(sample, GetParam());
-    request.chunks = std::move(chunks);
+    request.knobs.chunks = std::move(chunks);
     execute::run_on_ranks(compiled, request, function);
   }
 };

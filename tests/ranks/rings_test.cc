@@ -155,7 +155,7 @@ execute::RunRequest request_of(const Planned& sample, std::vector<std::int64_t> 
   execute::RunRequest request;
   request.setting = sample.setting;
   request.inputs = sample.inputs;
-  request.chunks = std::move(chunks);
+  request.knobs.chunks = std::move(chunks);
   request.kind = runtime::RankKind::thread;
   request.timeout = std::chrono::seconds(100);
   return request;

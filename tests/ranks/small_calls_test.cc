@@ -38,7 +38,7 @@ void run_calls(RankKind kind, int ranks, std::int64_t elements, int calls) {
   request.setting = sample.setting;
   request.kind = kind;
   request.timeout = std::chrono::seconds(100);
-  request.small = true;
+  request.knobs.one_shot = true;
   execute::run_on_ranks(compiled, request, [&](execute::RankCalls& rank) {
     const std::span<float> x = floats(rank.own("x")), k = floats(rank.own("k"));
     const std::span<float> y = floats(rank.own("y")), m = floats(rank.own("m"));

@@ -80,7 +80,7 @@ TEST_P(Threads, GiveTheBitsOfOne) {
       for (const std::vector<int>& mesh : meshes(graph.mesh().size(), ranks)) {
         const Planned sample = planned(file.program(), schedule, GetParam().sizes, mesh);
         execute::RunRequest request = request_for(sample);
-        request.chunks.assign(compiled.plan().overlaps.size(), 3);
+        request.knobs.chunks.assign(compiled.plan().overlaps.size(), 3);
         std::optional<interp::Result> want;
         for (const int threads : {1, 2, 3, 5}) {
           request.threads = threads;

@@ -51,8 +51,8 @@ TEST_P(Turns, ContendersMayDifferInTheirKnobsAlone) {
       planned(kAttention, kAttentionOverlapped, {{"B", 4}, {"S", 8}, {"H", 16}}, {3});
   const Compiled compiled(tail.graph, {}, toolchain_);
   RunRequest one = request_of(tail, GetParam()), many = one;
-  one.chunks = {1};
-  many.chunks = {8};
+  one.knobs.chunks = {1};
+  many.knobs.chunks = {8};
   const std::vector<Contender> contenders = {{&compiled, &one, &tail.inputs},
                                              {&compiled, &many, &tail.inputs}};
   const std::vector<Turn> turns = {{0, 4}, {1, 4}, {0, 4}};

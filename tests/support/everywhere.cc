@@ -39,12 +39,12 @@ void expect_compiled(const Planned& sample, const interp::Result& want) {
   request.setting = sample.setting;
   request.inputs = sample.inputs;
   request.kind = runtime::RankKind::thread;
-  request.chunks.assign(compiled.plan().overlaps.size(), 3);
+  request.knobs.chunks.assign(compiled.plan().overlaps.size(), 3);
   request.timeout = std::chrono::seconds(100);
   request.threads = 3;
   request.thread_grain = 1;
   for (const bool small : {false, true}) {
-    request.small = small;
+    request.knobs.one_shot = small;
     const execute::RunResult run = execute::run(compiled, request);
     EXPECT_TRUE(same_results(sample.graph, {run.outputs, run.storage, {}}, want))
         << "generated code differs" << (small ? ", as a small call\n" : "\n")

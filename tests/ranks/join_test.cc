@@ -1,0 +1,131 @@
+// Ranks that join from processes which somebody else has started.
+#include "coconet/execute/join.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include "coconet/runtime/bootstrap.h"
+#include "coconet/runtime/shared_bytes.h"
+#include "tests/support/planned.h"
+
+namespace coconet {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kRanks = 3;
+
+std::span<float> floats(std::span<std::byte> bytes) {
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+class JoinProcess : public testing::Test {
+ protected:
+  // The words of the error that each rank ends with; "": none. Each is a process of its own.
+  std::vector<std::string> run(const std::function<void(int rank)>& body) {
+    constexpr std::size_t kMost = 2000;
+    const runtime::SharedBytes errors(kMost * kRanks);
+    std::vector<pid_t> processes;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      processes.push_back(fork());
+      if (processes.back() > 0) continue;
+      try {
+        body(rank);
+      } catch (const std::exception& error) {
+        const std::string text = std::string(error.what()).substr(0, kMost - 1);
+        std::copy(text.begin(), text.end(), errors.as<char>().data() + kMost * rank);
+      }
+      _exit(0);
+    }
+    std::vector<std::string> out;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      waitpid(processes[rank], nullptr, 0);
+      out.push_back(errors.as<char>().data() + kMost * rank);
+    }
+    return out;
+  }
+
+  std::unique_ptr<execute::RankCalls> joined(int rank) const {
+    execute::RunRequest request;
+    request.setting = sample_.setting;
+    request.timeout = std::chrono::seconds(20);
+    return execute::join(compiled_, request, {job_, rank, std::chrono::seconds(3)});
+  }
+
+  Planned sample_ = planned(
+      "mesh world(dp)\ndim N\nprogram p(x: f32[N] local) {\n  y = all_reduce(x, +)\n"
+      "  return y\n}\n",
+      "", {{"N", 1500}}, {kRanks});
+  execute::Compiled compiled_{sample_.graph, {}, runtime::Toolchain()};
+  const std::string job_ = runtime::make_job_name();
+};
+
+void need(bool fine) {
+  if (!fine) throw std::runtime_error("a wrong sum");
+}
+
+TEST_F(JoinProcess, CallsAsRanksThatWereStartedTogether) {
+  const auto errors = run([&](int rank) {
+    const auto calls = joined(rank);
+    for (int call = 1; call <= 5; ++call) {
+      for (float& element : floats(calls->own("x"))) element = static_cast<float>(call + rank);
+      calls->call();
+      need(floats(calls->own("y"))[1499] == static_cast<float>(3 * call + 3));
+    }
+  });
+  EXPECT_THAT(errors, testing::Each(""));
+}
+
+TEST_F(JoinProcess, ARankThatDoesNotComeIsNamed) {
+  const auto errors = run([&](int rank) {
+    if (rank != 2) joined(rank);
+  });
+  EXPECT_THAT(errors[0], HasSubstr("2"));
+  EXPECT_NE(errors[1], "");
+}
+
+TEST_F(JoinProcess, ARankThatDiesStopsTheOthers) {
+  const auto errors = run([&](int rank) {
+    const auto calls = joined(rank);
+    calls->own("x");
+    calls->call();
+    if (rank == 1) _exit(1);
+    calls->call();
+  });
+  EXPECT_THAT(errors[0], HasSubstr("rank 1"));
+  EXPECT_THAT(errors[2], HasSubstr("rank 1"));
+}
+
+TEST_F(JoinProcess, ARankThatHasLeftIsNotWaitedFor) {
+  const auto errors = run([&](int rank) {
+    auto calls = joined(rank);
+    calls->own("x");
+    calls->call();
+    if (rank == 0) return;
+    calls->call();
+  });
+  EXPECT_EQ(errors[0], "");
+  EXPECT_THAT(errors[1], HasSubstr("rank 0"));
+  EXPECT_THAT(errors[2], HasSubstr("rank 0"));
+}
+
+TEST_F(JoinProcess, WhatARankRefusesIsToldToTheOthers) {
+  const auto errors = run([&](int rank) {
+    const auto calls = joined(rank);
+    if (rank != 1) calls->own("x");
+    calls->call();
+  });
+  EXPECT_THAT(errors[1], HasSubstr("x"));
+  EXPECT_THAT(errors[0], HasSubstr("rank 1"));
+}
+
+TEST_F(JoinProcess, ARankBeyondTheMeshIsRefused) {
+  const auto errors = run([&](int rank) { joined(rank + kRanks); });
+  EXPECT_THAT(errors[0], HasSubstr("found rank 3; the mesh has ranks 0 to 2"));
+}
+
+}  // namespace
+}  // namespace coconet
