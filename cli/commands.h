@@ -20,5 +20,6 @@ void add_show(CLI::App& app, Command& chosen);
 void add_run(CLI::App& app, Command& chosen);
 void add_explain(CLI::App& app, Command& chosen);
 void add_tune(CLI::App& app, Command& chosen);
+void add_build(CLI::App& app, Command& chosen);
 
 }  // namespace coconet::cli

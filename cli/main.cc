@@ -210,6 +210,7 @@ int main(int argc, char** argv) {
   add_run(app, chosen);
   add_explain(app, chosen);
   add_tune(app, chosen);
+  add_build(app, chosen);
   const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   const auto misused = [&](const std::string& text) {

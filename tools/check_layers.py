@@ -15,7 +15,7 @@ from pathlib import Path
 import tree
 
 ORDER = ["base", "type", "io", "graph", "program", "schedule", "plan", "source", "kernel",
-         "runtime", "interp", "simulate", "execute", "tune"]
+         "runtime", "interp", "simulate", "execute", "prebuilt", "tune"]
 ONLY = {
     "kernel": {"kernel"},
     "runtime": {"base", "kernel", "runtime"},

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <system_error>
 
@@ -173,6 +174,15 @@ std::string failure_of(const std::vector<std::string>& command, TemporaryDirecto
                       "\n" + command + "\n" + result.output);
 }
 
+// A compiler that says that all is well may have written nothing: that is not to be kept.
+void need_library(const fs::path& library, const std::string& command) {
+  std::ifstream in(library, std::ios::binary);
+  std::string magic(4, ' ');
+  in.read(magic.data(), 4);
+  if (magic.substr(1) == "ELF") return;
+  throw UserError(ErrorKind::runtime, "the C++ compiler gave no library and no error: " + command);
+}
+
 }  // namespace
 
 Toolchain::Toolchain(const ToolchainOptions& options)
@@ -211,6 +221,7 @@ CompiledLibrary Toolchain::compile(const std::string& source) const {
     command.insert(command.end(), {"-o", library.string(), text.string()});
     const ProcessResult result = work->run(command);
     if (!result.succeeded()) report(result, command_, text_of(command), *work, text);
+    need_library(library, text_of(command));
     stored = cache_.store(key, library, work);
   }
   out.path = stored.path;
@@ -218,6 +229,32 @@ CompiledLibrary Toolchain::compile(const std::string& source) const {
   out.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return out;
+}
+
+void Toolchain::build_library(const std::vector<std::string>& sources, const fs::path& path) const {
+  const fs::path ours = fs::path(kLibraryDir) / "library" / "libcoconet.a";
+  if (!fs::exists(ours)) {
+    throw UserError(ErrorKind::runtime,
+                    "a library needs " + ours.string() + ", which is not there");
+  }
+  TemporaryDirectory work(fs::temp_directory_path());
+  const fs::path library = work.path() / "library.so";
+  std::vector<std::string> command = command_;
+  command.insert(command.end(), {"-fvisibility=hidden", "-o", library.string()});
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const fs::path text = work.path() / ("source_" + std::to_string(i) + ".cc");
+    write_file(text, sources[i]);
+    command.push_back(text.string());
+  }
+  command.insert(command.end(), {ours.string(), "-Wl,--exclude-libs,ALL", "-lfmt", "-ldl"});
+  const ProcessResult result = work.run(command);
+  if (!result.succeeded()) report(result, command_, text_of(command), work, work.path());
+  need_library(library, text_of(command));
+  std::error_code error;
+  fs::copy_file(library, path, fs::copy_options::overwrite_existing, error);
+  if (error) {
+    throw UserError(ErrorKind::data, "cannot write " + path.string() + ": " + error.message());
+  }
 }
 
 }  // namespace coconet::runtime

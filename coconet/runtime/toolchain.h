@@ -42,6 +42,11 @@ class Toolchain {
   // compiler has started and written ends with this process, however that ends.
   CompiledLibrary compile(const std::string& source) const;
 
+  // The same of several sources together with what they need of CoCoNet (libcoconet.a), to a
+  // library at `path`, without the cache: it exports what the sources say is visible.
+  // UserError(runtime) if libcoconet.a is not there.
+  void build_library(const std::vector<std::string>& sources,
+                     const std::filesystem::path& path) const;
   // A hash of all that decides what a library holds, but for its source.
   const std::string& identity() const { return identity_; }
   // The command that compiles, without its files.

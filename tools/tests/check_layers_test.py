@@ -69,7 +69,7 @@ class CheckLayers(PlantedTree):
 
     def test_the_design_states_the_same_order(self):
         order = "base type graph program schedule plan source kernel runtime interp simulate"
-        self.plant("docs/design.md", f"# Design\n`{order} execute tune cli`: backwards.\n")
+        self.plant("docs/design.md", f"# Design\n`{order} execute prebuilt tune cli`: backwards.\n")
         self.assertEqual(self.errors(), [])
         self.plant("docs/design.md", f"# Design\n`{order} tune execute cli`: backwards.\n")
         self.assert_refused(self.errors(), "docs/design.md")

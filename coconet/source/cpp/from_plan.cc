@@ -28,7 +28,7 @@ class ModulePrinter {
  public:
   explicit ModulePrinter(const Plan& plan) : plan_(plan), pieces_(plan), buffers_(plan) {}
 
-  std::string text() {
+  std::string text(const std::string& name) {
     // Pieces are found while launches print, but stand before them.
     const std::string launches = launches_text();
     const std::string run = run_text(plan_, pieces_);
@@ -38,11 +38,11 @@ class ModulePrinter {
         "coconet;\nusing namespace coconet::kernel;\n\n";
     out += dims_text() + lists_text() + buffers_text() + pieces_.functions() + launches + run;
     out += "}  // namespace\n\n";
-    out +=
-        "extern \"C\" const coconet::kernel::Module coconet_module = {\n"
-        "    coconet::kernel::kAbiVersion, " +
-        std::to_string(plan::hash_of(plan_)) + "u, " + std::to_string(plan_.buffers.size()) +
-        ", run" + (plan::allows_one_shot(plan_) ? ", true" : "") + "};\n";
+    out += "extern \"C\" const coconet::kernel::Module " + name +
+           " = {\n"
+           "    coconet::kernel::kAbiVersion, " +
+           std::to_string(plan::hash_of(plan_)) + "u, " + std::to_string(plan_.buffers.size()) +
+           ", run" + (plan::allows_one_shot(plan_) ? ", true" : "") + "};\n";
     return out;
   }
 
@@ -244,6 +244,8 @@ class ModulePrinter {
 
 }  // namespace
 
-std::string from_plan(const Plan& plan) { return ModulePrinter(plan).text(); }
+std::string from_plan(const Plan& plan, const std::string& name) {
+  return ModulePrinter(plan).text(name);
+}
 
 }  // namespace coconet::source::cpp

@@ -8,7 +8,10 @@
 
 namespace coconet::source::cpp {
 
-// Pure: the same plan gives the same text.
-std::string from_plan(const plan::Plan& plan);
+// What a module is called: a library of its own has one, of this name.
+inline constexpr const char* kModuleName = "coconet_module";
+
+// Pure: the same plan gives the same text. `name`: of the module, a C identifier.
+std::string from_plan(const plan::Plan& plan, const std::string& name = kModuleName);
 
 }  // namespace coconet::source::cpp

@@ -113,10 +113,10 @@ TEST_F(ToolchainTest, TextThatDoesNotCompileIsKeptAndShown) {
 }
 
 TEST_F(ToolchainTest, ACompilerThatIsKilledOrDoesNotWorkIsNoFaultOfOurs) {
-  const auto refused = [&](const std::string& says, const char* words) {
+  const auto refused = [&](const std::string& says, const char* words, int status = 1) {
     std::ofstream(directory_.path() / "c++")
         << "#!/bin/sh\ncase \"$*\" in *-dM*) echo '#define A 1'; exit;; esac\necho '" << says
-        << "' >&2; exit 1\n";
+        << "' >&2; exit " << status << "\n";
     const std::string compiler = (directory_.path() / "c++").string();
     chmod(compiler.c_str(), 0755);
     try {
@@ -134,6 +134,7 @@ TEST_F(ToolchainTest, ACompilerThatIsKilledOrDoesNotWorkIsNoFaultOfOurs) {
           "the compiler had too little memory or disk: module.cc:9:1: fatal error: error writing");
   refused("cc1plus: out of memory allocating 65536 bytes", "too little memory or disk");
   refused("c++: fatal error: cannot execute as", "the C++ compiler does not work on this machine");
+  refused("all is well", "the C++ compiler gave no library and no error", 0);
 }
 
 TEST_F(ToolchainTest, NoCompilerAndNoHeadersAreUserErrors) {
