@@ -129,6 +129,7 @@ void add_run_options(CLI::App& app, RunArguments& arguments) {
 
 void add_tune_options(CLI::App& app, TuneArguments& arguments) {
   add_call_options(app, arguments.run);
+  add_staged_option(app, arguments.run.staged);
   add_flag_option(app, "--exhaustive", arguments.exhaustive,
                   "measure every schedule that the search reaches: minutes");
   add_flag_option(app, "--allow-reassociation", arguments.allow_reassociation,
@@ -137,7 +138,7 @@ void add_tune_options(CLI::App& app, TuneArguments& arguments) {
                   "over sizes of a dim, as N=2^10..2^26, by powers of two: which schedule from "
                   "where on");
   add_name_option(app, "--out", arguments.run.out,
-                  "a file for the program with what was found, which run takes");
+                  "a file for the program's file with what was found, which run takes");
   add_name_option(app, "--plot", arguments.plot,
                   "with --sweep: an SVG file, time by size of each schedule");
   add_name_option(app, "--report", arguments.report,

@@ -39,7 +39,13 @@ tune::Decision decided(const Graph& program, const execute::GlobalTensors& given
   return tune::decide(program, given, setting, options);
 }
 
-void tell(const tune::Decision& decision) {
+// Where `typed` has none, those that were found.
+Knobs merged(const Knobs& typed, const Knobs& found) {
+  return {typed.chunks.empty() ? found.chunks : typed.chunks,
+          typed.one_shot ? typed.one_shot : found.one_shot};
+}
+
+void tell(const tune::Decision& decision, const Knobs& used) {
   const std::string knobs = options_text(decision.knobs);
   const bool plain = decision.schedule.steps.empty();
   std::string text = fmt::format("coconet: --schedule auto ({}): ",
@@ -50,7 +56,9 @@ void tell(const tune::Decision& decision) {
     text +=
         fmt::format("{:.2f} times as fast as unscheduled", decision.unscheduled_us / decision.us);
   }
-  text += (knobs.empty() ? "" : ", " + knobs) + "\n";
+  text += knobs.empty() ? "" : ", with " + knobs;
+  if (used != decision.knobs) text += "; run with " + options_text(used) + ", as typed";
+  text += "\n";
   if (!plain) text += coconet::text_of(decision.schedule);
   std::fputs(text.c_str(), stderr);
 }
@@ -59,16 +67,25 @@ void tell(const tune::Decision& decision) {
 
 Chosen choose(const File& file, const Graph& program, const std::string& name,
               const execute::GlobalTensors& given, const interp::Setting& setting,
-              const tune::TuneOptions& options, bool bar) {
+              const tune::TuneOptions& options, const Knobs& typed, bool bar) {
   if (is_auto(file, program, name)) {
     const tune::Decision decision = decided(program, given, setting, options, bar);
-    tell(decision);
-    return {apply(program, decision.schedule), decision.schedule.name, decision.knobs};
+    const Knobs knobs = merged(typed, decision.knobs);
+    tell(decision, knobs);
+    return {apply(program, decision.schedule), decision.schedule.name, knobs};
   }
   const Choice* choice = file.choice(program.header().program, name);
-  if (!choice) return {scheduled(program, file, name), name, {}};
+  if (!choice) return {scheduled(program, file, name), name, typed};
   const Case& one = pick(*choice, setting.sizes);
-  return {scheduled(program, file, one.schedule), one.schedule, one.knobs};
+  return {scheduled(program, file, one.schedule), one.schedule, merged(typed, one.knobs)};
+}
+
+std::vector<Schedule> own_schedules(const File& file, const Graph& program) {
+  std::vector<Schedule> out;
+  for (const Schedule& schedule : file.schedules) {
+    if (schedule.program == program.header().program) out.push_back(schedule);
+  }
+  return out;
 }
 
 }  // namespace coconet::cli

@@ -23,9 +23,12 @@ struct Chosen {
 };
 
 // By `name`: a schedule of the file, a choice of it at these sizes, or what tuning has found for
-// them here, or finds now: then it says on stderr what, with a bar meanwhile if `bar`.
+// them here, or finds now: then it says on stderr what, with a bar meanwhile if `bar`. Knobs that
+// are `typed` go first.
 Chosen choose(const File& file, const Graph& program, const std::string& name,
               const execute::GlobalTensors& given, const interp::Setting& setting,
-              const tune::TuneOptions& options, bool bar);
+              const tune::TuneOptions& options, const Knobs& typed, bool bar);
+// The schedules of the file for this program; tuning measures them too.
+std::vector<Schedule> own_schedules(const File& file, const Graph& program);
 
 }  // namespace coconet::cli

@@ -125,6 +125,7 @@ std::string text_of(const Report& report) {
   std::string out =
       format("program    %s, %s\n", report.program.c_str(),
              report.schedule.empty() ? "unscheduled" : ("schedule " + report.schedule).c_str());
+  if (!report.knobs.empty()) out += "knobs      " + report.knobs + "\n";
   out += "mesh       " + mesh_text(report) + "\n";
   out += "dims       " + dims_text(report) + "\n";
   out += "threads    " + std::to_string(report.threads) + " a rank\n";
@@ -136,9 +137,11 @@ std::string text_of(const Report& report) {
   if (!report.first_outside.empty()) out += "outside    " + report.first_outside + "\n";
   const auto [least, most] =
       std::minmax_element(report.microseconds.begin(), report.microseconds.end());
+  const bool first = report.microseconds.size() == 1;
   out += format("time       median %.1f us, min %.1f, max %.1f (slowest rank, %s)\n",
                 median(report.microseconds), *least, *most,
-                counted(report.microseconds.size(), "call").c_str());
+                first ? "the first call; --repeat makes more"
+                      : counted(report.microseconds.size(), "call").c_str());
   out += format("kernels    %d, %lld bytes to and from peers a rank, compiled in %.0f ms\n",
                 report.kernels, static_cast<long long>(report.bytes_sent),
                 report.compile_milliseconds);
@@ -207,6 +210,7 @@ std::string json_of(const Report& report) {
       std::minmax_element(report.microseconds.begin(), report.microseconds.end());
   json out = {{"program", report.program},
               {"schedule", report.schedule},
+              {"knobs", report.knobs},
               {"mesh", mesh},
               {"dims", dims},
               {"threads", report.threads},

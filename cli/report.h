@@ -23,6 +23,7 @@ struct OutputReport {
 
 struct Report {
   std::string program, schedule;
+  std::string knobs;  // "--chunks 8 --protocol direct"; "": chosen by size
   Mesh mesh;
   std::vector<std::string> dims;  // in the order of their declaration
   interp::Setting setting;

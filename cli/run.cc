@@ -29,7 +29,7 @@
 namespace coconet::cli {
 namespace {
 
-std::optional<bool> small_of(const RunArguments& arguments) {
+std::optional<bool> one_shot_of(const RunArguments& arguments) {
   if (arguments.protocol.empty() || arguments.protocol == "auto") return std::nullopt;
   if (arguments.protocol == "one-shot") return true;
   if (arguments.protocol == "direct") return false;
@@ -105,8 +105,7 @@ class Run {
         execute::bind_dims(graph_, given_, setting_.mesh, sizes_of(arguments, graph_), files);
     timeout_ = timeout_of(arguments);
     threads_ = threads_of(arguments, setting_.mesh.ranks());
-    chunks_ = arguments.chunks;
-    small_ = small_of(arguments);
+    knobs_ = {arguments.chunks, one_shot_of(arguments)};
     constexpr std::int64_t kMostCalls = std::numeric_limits<int>::max();
     if (arguments.repeat < 1 || arguments.repeat > kMostCalls) {
       throw UserError(ErrorKind::usage, "--repeat must be from 1 to " + std::to_string(kMostCalls) +
@@ -117,7 +116,7 @@ class Run {
     exactness_ = applied.exactness;
     plan_ = plan::from_schedule(
         scheduled_, {.schedule = schedule_, .staged = staged_of(arguments.staged, scheduled_)});
-    execute::need_memory_of_run(plan_, setting_, chunks_, given_);
+    execute::need_memory_of_run(plan_, setting_, knobs_.chunks, given_);
     drawn_ = execute::draw_missing(graph_, setting_, given_);
     wants_ = read_wants(arguments);
     for (const Want& want : wants_) check_shape(want, shape_of(want.name));
@@ -168,17 +167,16 @@ class Run {
   }
 
  private:
-  // Knobs that are typed go first.
   Applied chosen(const File& file) {
     tune::TuneOptions options;
     options.threads = threads_;
     options.timeout = timeout_;
     options.staged = staged_of(arguments_.staged, graph_);
-    Chosen out =
-        choose(file, graph_, arguments_.file.schedule, given_, setting_, options, !arguments_.json);
+    options.schedules = own_schedules(file, graph_);
+    Chosen out = choose(file, graph_, arguments_.file.schedule, given_, setting_, options, knobs_,
+                        !arguments_.json);
     schedule_ = out.schedule;
-    if (chunks_.empty()) chunks_ = out.knobs.chunks;
-    if (!small_) small_ = out.knobs.one_shot;
+    knobs_ = out.knobs;
     return std::move(out.applied);
   }
 
@@ -187,8 +185,7 @@ class Run {
     request.setting = setting_;
     request.inputs = execute::distribute(graph, given_, setting_);
     request.repeat = static_cast<int>(arguments_.repeat);
-    request.chunks = chunks_;
-    request.small = small_;
+    request.knobs = knobs_;
     request.kind = arguments_.one_process ? runtime::RankKind::thread : runtime::RankKind::process;
     request.timeout = timeout_;
     request.threads = threads_;
@@ -199,6 +196,7 @@ class Run {
     Report out;
     out.program = graph_.header().program;
     out.schedule = schedule_;
+    out.knobs = options_text(knobs_);
     out.mesh = graph_.mesh();
     out.dims = graph_.header().dims;
     out.setting = setting_;
@@ -351,8 +349,7 @@ class Run {
   std::chrono::milliseconds timeout_{};
   int threads_ = 1;       // of a rank
   std::string schedule_;  // that runs; "": unscheduled
-  std::vector<std::int64_t> chunks_;
-  std::optional<bool> small_;
+  Knobs knobs_;
   Graph graph_, scheduled_;
   plan::Plan plan_;  // of scheduled_, until it is compiled
   Exactness exactness_ = Exactness::exact;

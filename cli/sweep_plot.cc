@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "cli/html.h"
@@ -40,7 +41,8 @@ class Plot {
         "fill=\"white\"/>\n",
         kWidth, height);
     text(kWidth / 2, 20, "middle",
-         report_.program.header().program + ": time of a call by " + report_.dim);
+         report_.program.header().program + " on " + report_.others + ": time of a call by " +
+             report_.dim + "; dashed: the choice changes");
     grid();
     changes();
     for (std::size_t s = 0; s < sweep_.schedules.size(); ++s) line(s);
@@ -79,9 +81,15 @@ class Plot {
     for (std::size_t p = 0; p < sweep_.points.size(); p += every) {
       const double at = x(static_cast<double>(sweep_.points[p]));
       stroke(at, kTop, at, kHeight - kBottom, thin);
-      text(at, kHeight - kBottom + 18, "middle", std::to_string(sweep_.points[p]));
+      text(at, kHeight - kBottom + 18, "middle", size_text(sweep_.points[p]));
     }
     text(kWidth / 2, kHeight - 12, "middle", report_.dim);
+  }
+
+  static std::string size_text(std::int64_t size) {
+    const auto bits = static_cast<std::uint64_t>(size);
+    return std::has_single_bit(bits) && size >= 1024 ? "2^" + std::to_string(std::countr_zero(bits))
+                                                     : std::to_string(size);
   }
 
   void changes() {
@@ -104,9 +112,7 @@ class Plot {
                     color, points);
     const double at = kHeight + kLegendLine * static_cast<double>(schedule);
     stroke(kLeft, at, kLeft + 24, at, fmt::format("stroke=\"{}\" stroke-width=\"3\"", color));
-    const tune::Swept& swept = sweep_.schedules[schedule];
-    text(kLeft + 32, at + 4, "start",
-         summary_of(swept.schedule) + "  " + coconet::text_of(swept.knobs));
+    text(kLeft + 32, at + 4, "start", legend_of(sweep_, schedule));
   }
 
   const SweepReport& report_;

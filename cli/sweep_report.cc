@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/tune_report.h"
@@ -18,20 +20,36 @@ std::string letter(std::size_t schedule) {
          (schedule < 26 ? "" : std::to_string(schedule / 26));
 }
 
-std::string legend(const Swept& swept) {
-  const std::string name = swept.schedule.name.empty() || swept.schedule.name == "tuned"
-                               ? ""
-                               : swept.schedule.name + ": ";
-  const std::string knobs = coconet::text_of(swept.knobs);
-  return name + summary_of(swept.schedule) + (knobs.empty() ? "" : "  " + knobs);
+// How many times as fast as the unscheduled program the choice is, over the points.
+std::string verdict_of(const Sweep& sweep) {
+  double least = 1e300, most = 0, logarithms = 0;
+  for (std::size_t p = 0; p < sweep.points.size(); ++p) {
+    const double ratio = sweep.schedules[0].us[p] / sweep.schedules[sweep.quickest[p]].us[p];
+    least = std::min(least, ratio);
+    most = std::max(most, ratio);
+    logarithms += std::log(ratio);
+  }
+  return fmt::format(
+      "The choice is {:.2f} to {:.2f} times as fast as unscheduled, {:.2f} in the "
+      "geometric mean.\n",
+      least, most, std::exp(logarithms / static_cast<double>(sweep.points.size())));
 }
 
 }  // namespace
 
+std::string legend_of(const Sweep& sweep, std::size_t schedule) {
+  const Swept& swept = sweep.schedules[schedule];
+  const bool named = !swept.schedule.name.empty() && swept.schedule.name != tune::kFoundSchedule;
+  const std::string knobs = coconet::text_of(swept.knobs);
+  return letter(schedule) + "  " + (named ? swept.schedule.name + ": " : "") +
+         summary_of(swept.schedule) + (knobs.empty() ? "" : "  " + knobs);
+}
+
 std::string text_of(const SweepReport& report) {
   const Sweep& sweep = report.sweep;
-  std::string out = fmt::format("{} over {}, {}; {:.0f} s\n\n", report.program.header().program,
-                                report.dim, report.machine, sweep.seconds);
+  std::string out =
+      fmt::format("{} over {} on {}, {}; {:.0f} s\n\n", report.program.header().program, report.dim,
+                  report.others, report.machine, sweep.seconds);
   out += fmt::format("{:>12}", report.dim);
   for (std::size_t s = 0; s < sweep.schedules.size(); ++s) out += fmt::format("{:>11}", letter(s));
   out += "  us; * is chosen\n";
@@ -45,15 +63,16 @@ std::string text_of(const SweepReport& report) {
   }
   out += "\n";
   for (std::size_t s = 0; s < sweep.schedules.size(); ++s) {
-    out += letter(s) + "  " + legend(sweep.schedules[s]) + "\n";
+    out += legend_of(sweep, s) + "\n";
   }
-  return out + "\n" + coconet::text_of(sweep.choice);
+  return out + "\n" + verdict_of(sweep) + "\n" + coconet::text_of(sweep.choice);
 }
 
 std::string json_of(const SweepReport& report) {
   const Sweep& sweep = report.sweep;
   nlohmann::json out = {{"program", report.program.header().program},
                         {"dim", report.dim},
+                        {"others", report.others},
                         {"machine", report.machine},
                         {"points", sweep.points},
                         {"quickest", sweep.quickest},

@@ -9,9 +9,14 @@ namespace coconet::cli {
 
 struct SweepReport {
   Graph program;
-  std::string dim, machine;
+  std::string dim;
+  std::string others;   // the mesh and the other dims
+  std::string machine;  // and threads
   tune::Sweep sweep;
 };
+
+// "B  from_4096: split(total) ...", by which table and plot call a schedule.
+std::string legend_of(const tune::Sweep& sweep, std::size_t schedule);
 
 std::string text_of(const SweepReport& report);
 std::string json_of(const SweepReport& report);

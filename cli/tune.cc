@@ -1,4 +1,6 @@
 // coconet tune FILE --ranks N ...: finds the quickest schedule for these sizes on this machine.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -9,11 +11,13 @@
 #include "cli/chosen.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/report.h"
 #include "cli/run_inputs.h"
 #include "cli/tune_page.h"
 #include "coconet/base/nearest.h"
 #include "coconet/graph/walk.h"
 #include "coconet/io/write_file.h"
+#include "coconet/tune/found_text.h"
 #include "coconet/tune/machine.h"
 
 namespace coconet::cli {
@@ -31,6 +35,15 @@ std::int64_t size_of(const std::string& text, const std::string& whole) {
   return std::int64_t{1} << exponent;
 }
 
+// "B, N_i of a list".
+std::string dims_text(const Graph& graph) {
+  std::vector<std::string> out;
+  for (const std::string& dim : graph.header().dims) {
+    out.push_back(list_dims(graph).contains(dim) ? dim + " of a list" : dim);
+  }
+  return listed(out);
+}
+
 tune::SweepRange range_of(const std::string& text, const Graph& graph) {
   const std::size_t equals = text.find('='), dots = text.find("..");
   if (equals == text.npos || dots == text.npos || dots < equals) {
@@ -45,8 +58,9 @@ tune::SweepRange range_of(const std::string& text, const Graph& graph) {
   if (std::find(dims.begin(), dims.end(), out.dim) == dims.end() ||
       list_dims(graph).contains(out.dim)) {
     throw UserError(ErrorKind::usage, "--sweep " + text + ": " + out.dim +
-                                          " is no dim that has one size; the program has " +
-                                          listed(dims));
+                                          " is no dim of one size, as a sweep takes; the program "
+                                          "has " +
+                                          dims_text(graph));
   }
   return out;
 }
@@ -54,10 +68,11 @@ tune::SweepRange range_of(const std::string& text, const Graph& graph) {
 // What both forms of tuning are done with.
 class Tune {
  public:
-  Tune(const TuneArguments& arguments, Context& context) : arguments_(arguments) {
+  Tune(const TuneArguments& arguments, Context& context)
+      : arguments_(arguments), text_(context.source_text) {
     const RunArguments& run = arguments.run;
-    const File file = load(run.file, context);
-    const Graph& program = program_of(file, run.file);
+    file_ = load(run.file, context);
+    const Graph& program = program_of(file_, run.file);
     if (!arguments.plot.empty() && arguments.sweep.empty()) {
       throw UserError(ErrorKind::usage, "--plot is of a --sweep, as N=2^10..2^26; give one");
     }
@@ -67,7 +82,14 @@ class Tune {
       page_ = (std::filesystem::path(arguments.report) / "index.html").string();
     }
     for (const std::string& path : {run.out, arguments.plot, page_}) {
-      if (!path.empty()) check_writable(path);
+      if (path.empty()) continue;
+      std::error_code ignored;
+      if (std::filesystem::equivalent(path, run.file.file, ignored)) {
+        throw UserError(ErrorKind::usage, path +
+                                              " is the file that is read, and would be written "
+                                              "over; needed is another");
+      }
+      check_writable(path);
     }
     setting_.mesh = mesh_of(run, program.mesh());
     setting_.seed = run.seed;
@@ -85,36 +107,70 @@ class Tune {
       }
       wanted[range_.dim] = range_.most;
     }
-    setting_.sizes = execute::bind_dims(graph_, given_, setting_.mesh, wanted, files);
+    const auto bind = [&] {
+      setting_.sizes = execute::bind_dims(graph_, given_, setting_.mesh, wanted, files);
+    };
+    arguments.sweep.empty() ? bind() : with_option("--sweep " + arguments.sweep, bind);
     options_.search.exhaustive = arguments.exhaustive;
     options_.search.allow_reassociation = arguments.allow_reassociation;
     options_.threads = threads_of(run, setting_.mesh.ranks());
+    options_.staged = staged_of(run.staged, graph_);
+    options_.schedules = own_schedules(file_, graph_);
     options_.timeout = timeout_of(run);
   }
 
   std::string perform() {
-    const Progress progress(true);
+    const Progress progress(true, arguments_.exhaustive);
     options_.progress = [&](const std::string& what, double done) { progress.show(what, done); };
     return arguments_.sweep.empty() ? once() : over_sizes();
   }
 
  private:
   std::string once() {
-    TuneReport report{graph_, setting_, tune::machine_text(),
-                      tune::tune(graph_, given_, setting_, options_)};
+    TuneReport report{graph_, setting_, place(), tune::tune(graph_, given_, setting_, options_)};
+    if (const std::string& note = report.tuning.note; !note.empty()) {
+      std::fprintf(stderr, "coconet: warning: %s; going on without it, and nothing is kept\n",
+                   note.c_str());
+    }
     const tune::Decision kept = tune::keep(graph_, setting_, options_, report.tuning);
-    write(arguments_.run.out, tune::file_of(graph_, kept));
+    write_found(tune::found_of(graph_, kept), sizes_text(graph_, setting_));
     if (!page_.empty()) write(page_, page_of(report));
     return arguments_.run.json ? json_of(report) : text_of(report);
   }
 
   std::string over_sizes() {
-    const SweepReport report{graph_, range_.dim, tune::machine_text(),
+    const SweepReport report{graph_, range_.dim, others(), place(),
                              tune::sweep(graph_, given_, setting_, range_, options_)};
-    write(arguments_.run.out, tune::file_of(graph_, report.sweep));
+    write_found(tune::found_of(report.sweep), report.others + " " + range_.dim + " from " +
+                                                  std::to_string(range_.least) + " to " +
+                                                  std::to_string(range_.most));
     write(arguments_.plot, plot_of(report));
     if (!page_.empty()) write(page_, page_of(report));
     return arguments_.run.json ? json_of(report) : text_of(report);
+  }
+
+  // "Intel(R) Xeon(R) Processor, 2 cores; 1 thread a rank".
+  std::string place() const {
+    return fmt::format("{}; {} a rank", tune::machine_text(), counted(options_.threads, "thread"));
+  }
+
+  // The mesh, and the dims that a sweep does not change.
+  std::string others() const {
+    interp::Setting setting = setting_;
+    setting.sizes.erase(range_.dim);
+    return sizes_text(graph_, setting);
+  }
+
+  // The user's file, as it is, and what was found behind it.
+  void write_found(const tune::Found& found, const std::string& where) const {
+    const std::string& path = arguments_.run.out;
+    if (path.empty()) return;
+    const tune::Found added = tune::for_file(found, file_);
+    const bool whole = text_.empty() || text_.back() == '\n';
+    write(path, text_ + (whole ? "\n" : "\n\n") +
+                    tune::text_of(added, "Found by coconet tune for " + where + "; " + place()));
+    std::fprintf(stderr, "coconet: wrote %s; run takes it with --schedule %s\n", path.c_str(),
+                 added.choice.name.c_str());
   }
 
   static void write(const std::string& path, const std::string& text) {
@@ -124,6 +180,8 @@ class Tune {
   }
 
   const TuneArguments& arguments_;
+  const std::string& text_;  // of the file
+  File file_;
   interp::Setting setting_;
   execute::GlobalTensors given_;
   Graph graph_;

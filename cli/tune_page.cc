@@ -10,6 +10,7 @@
 #include "coconet/plan/from_schedule.h"
 #include "coconet/schedule/apply.h"
 #include "coconet/schedule/region.h"
+#include "coconet/tune/found_text.h"
 
 namespace coconet::cli {
 namespace {
@@ -96,7 +97,7 @@ std::string key() {
   for (const auto& [placement, color] : kColors) {
     out += fmt::format("<span style=\"border-color:{}\">{}</span>", color, placement);
   }
-  return out + "; types on hover</p>\n";
+  return out + " types on hover</p>\n";
 }
 
 std::string trials_of(const Tuning& tuning) {
@@ -104,16 +105,20 @@ std::string trials_of(const Tuning& tuning) {
       "<table><tr><th class=\"n\">us</th><th class=\"n\">predicted</th><th class=\"n\">times as "
       "fast</th><th></th><th>schedule</th></tr>\n";
   const double plain = *tuning.trials[tuning.unscheduled].measured_us;
+  double longest = 0;
+  for (const Trial& trial : tuning.trials) {
+    longest = std::max(longest, trial.measured_us.value_or(0));
+  }
   for (std::size_t i = 0; i < tuning.trials.size(); ++i) {
     const Trial& trial = tuning.trials[i];
     if (!trial.measured_us) break;  // the rest were not measured
     const char* kind = i == tuning.winner ? "won" : i == tuning.unscheduled ? "plain" : "";
     out += fmt::format(
-        "<tr class=\"{}\"><td class=\"n\">{:.4g}</td><td class=\"n\">{:.4g}</td><td "
+        "<tr class=\"{}\"><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
         "class=\"n\">{:.2f}</td><td><span class=\"bar\" style=\"width:{:.0f}px\"></span></td>"
         "<td>{} {}{}</td></tr>\n",
-        kind, *trial.measured_us, trial.predicted_us, plain / *trial.measured_us,
-        150 * std::min(1.0, *trial.measured_us / plain), escaped(summary_of(trial.schedule)),
+        kind, us_text(*trial.measured_us), us_text(trial.predicted_us), plain / *trial.measured_us,
+        150 * *trial.measured_us / longest, escaped(summary_of(trial.schedule)),
         escaped(options_text(trial.knobs)),
         trial.refused.empty() ? "" : "; refused, " + escaped(trial.refused));
   }
@@ -134,7 +139,10 @@ std::string launches_of(const TuneReport& report, const Trial& trial) {
         escaped(plan.launches[i].name), cost.launches[i],
         200 * cost.launches[i] / std::max(cost.microseconds, 1e-9));
   }
-  return out + "</table>\n";
+  return out +
+         fmt::format("<tr><td>in all</td><td class=\"n\">{} us; measured: {}</td></tr>",
+                     us_text(cost.microseconds), us_text(trial.measured_us.value_or(0))) +
+         "</table>\n";
 }
 
 std::string both(const std::string& winner, const std::string& plain) {
@@ -148,8 +156,10 @@ std::string page_of(const TuneReport& report) {
   const Tuning& tuning = report.tuning;
   const Trial& winner = tuning.trials[tuning.winner];
   const Trial& plain = tuning.trials[tuning.unscheduled];
-  std::string out = begin(report.program.header().program + " on " + sizes_text(report));
-  out += "<p>" + escaped(report.machine) + "</p>\n<pre>" + escaped(verdict_of(report)) + "</pre>\n";
+  std::string out =
+      begin(report.program.header().program + " on " + sizes_text(report.program, report.setting));
+  out += "<p>" + escaped(report.machine) + "</p>\n<pre>" + escaped(verdict_of(report)) +
+         escaped(picked_text(tuning)) + "</pre>\n";
   out +=
       "<h2>What was measured</h2>\n<p>In turns on the same ranks, each call from the same "
       "inputs; the median of calls, of the slowest rank. Bars: time.</p>\n" +
@@ -158,8 +168,14 @@ std::string page_of(const TuneReport& report) {
     return Listing(apply(report.program, trial.schedule).graph).html();
   };
   out += "<h2>What runs</h2>\n" + key() + both(listing(winner), listing(plain));
-  out += "<h2>Where the time goes, as the model has it</h2>\n" +
-         both(launches_of(report, winner), launches_of(report, plain));
+  out += "<h2>Where the time goes, as the model has it</h2>\n";
+  if (tuning.rank_correlation) {
+    out += fmt::format(
+        "<p>The model orders what was measured with a rank correlation of {:.2f}; where its sums "
+        "are far from what was measured, so are its parts.</p>\n",
+        *tuning.rank_correlation);
+  }
+  out += both(launches_of(report, winner), launches_of(report, plain));
   const std::string blocked = blocked_text(report);
   if (!blocked.empty())
     out += "<h2>What stands against more</h2>\n<pre>" + escaped(blocked) + "</pre>\n";
@@ -168,8 +184,9 @@ std::string page_of(const TuneReport& report) {
 
 std::string page_of(const SweepReport& report) {
   return begin(report.program.header().program + " over " + report.dim) + plot_of(report) +
-         "<h2>Times</h2>\n<pre>" + escaped(text_of(report)) + "</pre>\n<h2>The file</h2>\n<pre>" +
-         escaped(tune::file_of(report.program, report.sweep)) + "</pre>\n</body></html>\n";
+         "<h2>Times</h2>\n<pre>" + escaped(text_of(report)) +
+         "</pre>\n<h2>For the file</h2>\n<pre>" +
+         escaped(tune::text_of(tune::found_of(report.sweep), "")) + "</pre>\n</body></html>\n";
 }
 
 }  // namespace coconet::cli

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "cli/chosen.h"
+#include "cli/report.h"
 #include "coconet/schedule/candidates.h"
 #include "coconet/schedule/obstacles.h"
 
@@ -16,6 +18,7 @@ using tune::Trial;
 using tune::Tuning;
 
 constexpr std::size_t kMostUnmeasured = 5;  // lines
+constexpr double kBusy = 0.3;               // of a spread
 
 std::string steps_text(const Trial& trial) {
   if (trial.schedule.steps.empty()) return "unscheduled";
@@ -26,13 +29,23 @@ std::string steps_text(const Trial& trial) {
   return out;
 }
 
+// "5,1027"; of many: "396 members, 335707968 in all".
+std::string members_text(const std::vector<std::int64_t>& sizes) {
+  constexpr std::size_t kMostShown = 8;
+  if (sizes.size() <= kMostShown) return fmt::format("{}", fmt::join(sizes, ","));
+  return fmt::format("{} members, {} in all", sizes.size(),
+                     std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}));
+}
+
 std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
 std::string line_of(const Tuning& tuning, const Trial& trial) {
   const double plain = *tuning.trials[tuning.unscheduled].measured_us;
-  std::string out = fmt::format("{:>10.4g} {:>10.4g}", *trial.measured_us, trial.predicted_us);
+  const bool won = &trial == &tuning.trials[tuning.winner];
+  std::string out = fmt::format("{}{:>10} {:>10}", won ? "*" : " ", us_text(*trial.measured_us),
+                                us_text(trial.predicted_us));
   out += fmt::format(" {:>8.2f}  ", plain / *trial.measured_us);
   const std::string knobs = options_text(trial.knobs);
   out += summary_of(trial.schedule) + (knobs.empty() ? "" : "  " + knobs);
@@ -41,13 +54,16 @@ std::string line_of(const Tuning& tuning, const Trial& trial) {
 }
 
 std::string table_of(const Tuning& tuning) {
-  std::string out = "        us  predicted    ratio  schedule\n";
+  std::string out = "         us  predicted    ratio  schedule; * has won\n";
   std::size_t unmeasured = 0;
+  bool final = true;
   for (const Trial& trial : tuning.trials) {
     if (trial.measured_us) {
+      if (final && !trial.is_final) out += " measured before the final round, and out:\n";
+      final = trial.is_final;
       out += line_of(tuning, trial);
     } else if (++unmeasured <= kMostUnmeasured) {
-      out += fmt::format("{:>10} {:>10.4g} {:>8}  {}\n", "-", trial.predicted_us, "-",
+      out += fmt::format(" {:>10} {:>10} {:>8}  {}\n", "-", us_text(trial.predicted_us), "-",
                          summary_of(trial.schedule));
     }
   }
@@ -67,12 +83,18 @@ nlohmann::json json_of(const Trial& trial) {
                         {"exact", trial.exactness == Exactness::exact},
                         {"predicted_us", trial.predicted_us},
                         {"refused", trial.refused}};
+  out["spread"] = trial.spread;
+  out["final"] = trial.is_final;
   for (const Step& step : trial.schedule.steps) out["steps"].push_back(coconet::text_of(step));
   out["us"] = trial.measured_us ? nlohmann::json(*trial.measured_us) : nlohmann::json();
   return out;
 }
 
 }  // namespace
+
+std::string us_text(double us) {
+  return us < 1000 ? fmt::format("{:.4g}", us) : fmt::format("{:.0f}", us);
+}
 
 std::string summary_of(const Schedule& schedule) {
   if (schedule.steps.empty()) return "unscheduled";
@@ -102,16 +124,17 @@ std::string summary_of(const Schedule& schedule) {
   return out;
 }
 
-std::string sizes_text(const TuneReport& report) {
+std::string sizes_text(const Graph& program, const interp::Setting& setting) {
   std::string out;
-  const Mesh& mesh = report.program.mesh();
+  const Mesh& mesh = program.mesh();
   for (int axis = 0; axis < mesh.size(); ++axis) {
-    out += fmt::format("{}{}={}", axis > 0 ? "," : "", mesh.axes[axis],
-                       report.setting.mesh.sizes[axis]);
+    out += fmt::format("{}{}={}", axis > 0 ? "," : "", mesh.axes[axis], setting.mesh.sizes[axis]);
   }
-  for (const std::string& dim : report.program.header().dims) {
-    const auto size = report.setting.sizes.find(dim);
-    if (size != report.setting.sizes.end()) out += fmt::format(" {}={}", dim, size->second);
+  for (const std::string& dim : program.header().dims) {
+    const auto size = setting.sizes.find(dim);
+    const auto list = setting.sizes.lists.find(dim);
+    if (size != setting.sizes.end()) out += fmt::format(" {}={}", dim, size->second);
+    if (list != setting.sizes.lists.end()) out += " " + dim + "=" + members_text(list->second);
   }
   return out;
 }
@@ -121,14 +144,35 @@ std::string verdict_of(const TuneReport& report) {
   const Trial& winner = tuning.trials[tuning.winner];
   const Trial& plain = tuning.trials[tuning.unscheduled];
   const std::string knobs = options_text(winner.knobs);
-  const std::string with = knobs.empty() ? "" : "With " + knobs + " as options of run.\n";
+  std::string with = knobs.empty() ? "" : "With " + knobs + " as options of run.\n";
+  const bool first = tuning.winner == 0 || !tuning.trials[0].refused.empty();
+  if (!first) {
+    with +=
+        fmt::format("The first line took {:.1f} % less, which is not worth its steps or knobs.\n",
+                    100 * (1 - *tuning.trials[0].measured_us / *winner.measured_us));
+  }
+  if (const double spread = std::max(winner.spread, plain.spread); spread > kBusy) {
+    with += fmt::format(
+        "Some rounds took {:.0f} % longer than others: something else runs here. To tune anew when "
+        "it is quiet replaces this decision.\n",
+        100 * spread);
+  }
   if (winner.schedule.steps.empty()) return "The unscheduled program is the quickest.\n" + with;
-  const std::string out = fmt::format(
-      "{:.3g} us, {:.2f} times as fast as the unscheduled program ({:.3g} us, {} "
-      "launches; now {}).\n",
-      *winner.measured_us, *plain.measured_us / *winner.measured_us, *plain.measured_us,
-      plain.launches, winner.launches);
+  const std::string out =
+      fmt::format("{} us, {:.2f} times as fast as the unscheduled program ({} us, {}; now {}).\n",
+                  us_text(*winner.measured_us), *plain.measured_us / *winner.measured_us,
+                  us_text(*plain.measured_us),
+                  counted(static_cast<std::size_t>(plain.launches), "kernel"), winner.launches);
   return out + with + "\n" + coconet::text_of(winner.schedule);
+}
+
+std::string picked_text(const Tuning& tuning) {
+  if (!tuning.picked) return "";
+  const Trial& picked = tuning.trials[*tuning.picked];
+  const std::string knobs = options_text(picked.knobs);
+  return fmt::format("without --exhaustive the choice is {}{}: {:.3f} times the winner's time\n",
+                     summary_of(picked.schedule), knobs.empty() ? "" : " with " + knobs,
+                     *picked.measured_us / *tuning.trials[tuning.winner].measured_us);
 }
 
 std::string blocked_text(const TuneReport& report) {
@@ -143,7 +187,7 @@ std::string blocked_text(const TuneReport& report) {
 std::string text_of(const TuneReport& report) {
   const Tuning& tuning = report.tuning;
   std::string out = fmt::format("{} on {}, {}\n", report.program.header().program,
-                                sizes_text(report), report.machine);
+                                sizes_text(report.program, report.setting), report.machine);
   out += fmt::format(
       "{} schedules in {:.2f} s ({} not followed, as the model found others cheaper{}), compiled "
       "in "
@@ -154,13 +198,18 @@ std::string text_of(const TuneReport& report) {
     out += fmt::format("order of predicted and measured times: rank correlation {:.2f}\n",
                        *tuning.rank_correlation);
   }
-  return out + "\n" + table_of(tuning) + "\n" + verdict_of(report) + blocked_text(report);
+  for (const std::string& line : tuning.left_out) out += "not measured: " + line + "\n";
+  return out + picked_text(tuning) + "\n" + table_of(tuning) + "\n" + verdict_of(report) +
+         blocked_text(report);
 }
 
 std::string json_of(const TuneReport& report) {
   const Tuning& tuning = report.tuning;
   nlohmann::json out = {{"program", report.program.header().program},
+                        {"mesh", report.setting.mesh.sizes},
+                        {"sizes", sizes_text(report.program, report.setting)},
                         {"machine", report.machine},
+                        {"left_out", tuning.left_out},
                         {"graphs", tuning.graphs},
                         {"pruned", tuning.pruned},
                         {"complete", tuning.complete},
@@ -171,8 +220,10 @@ std::string json_of(const TuneReport& report) {
                         {"unscheduled", tuning.unscheduled},
                         {"trials", nlohmann::json::array()}};
   if (tuning.rank_correlation) out["rank_correlation"] = *tuning.rank_correlation;
+  if (tuning.picked) out["picked"] = *tuning.picked;
   for (const Trial& trial : tuning.trials) out["trials"].push_back(json_of(trial));
-  out["schedule"] = coconet::text_of(tuning.trials[tuning.winner].schedule);
+  const Schedule& winner = tuning.trials[tuning.winner].schedule;
+  out["schedule"] = winner.steps.empty() ? "" : coconet::text_of(winner);
   return out.dump(2) + "\n";
 }
 

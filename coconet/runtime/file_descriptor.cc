@@ -1,6 +1,7 @@
 #include "coconet/runtime/file_descriptor.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <system_error>
@@ -20,6 +21,12 @@ Pipe make_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw_system_error("cannot make a pipe");
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+bool is_own_file(const FileDescriptor& file) {
+  struct stat status {};
+  return fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink > 0 &&
+         status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 void throw_system_error(const std::string& what, int error) {

@@ -36,6 +36,9 @@ struct Pipe {
 // Not inherited by other programs.
 Pipe make_pipe();
 
+// A regular file that is still where it was opened, this user's and nobody else's to write.
+bool is_own_file(const FileDescriptor& file);
+
 // Throws UserError(runtime, "<what>: <text of error>").
 [[noreturn]] void throw_system_error(const std::string& what, int error = errno);
 

@@ -54,13 +54,6 @@ FileDescriptor open_locked(const fs::path& path, int lock, int flags = 0) {
   return {};
 }
 
-// It is where it was opened, ours alone to write.
-bool is_ours(const FileDescriptor& file) {
-  struct stat status {};
-  return fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink > 0 &&
-         status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 struct Entry {
   fs::path path;
   std::uintmax_t bytes;
@@ -99,7 +92,7 @@ StoredLibrary LibraryCache::find(const std::string& key) const {
   if (directory_.empty()) return {};
   const fs::path path = path_of(key);
   auto file = std::make_shared<FileDescriptor>(open_locked(path, LOCK_SH | LOCK_NB));
-  if (!file->open() || !is_ours(*file)) return {};
+  if (!file->open() || !is_own_file(*file)) return {};
   try {
     if (!is_whole(key, read_file(path))) return {};
   } catch (const UserError&) {

@@ -140,6 +140,15 @@ nlohmann::json json_of(const plan::Rates& rates) {
           {"products", products}};
 }
 
+bool are_rates(const plan::Rates& rates) {
+  constexpr double kMost = 1e12;
+  const auto is_rate = [](double rate) { return rate > 0 && rate < kMost; };
+  return std::ranges::all_of(rates.own, is_rate) && std::ranges::all_of(rates.from_peer, is_rate) &&
+         std::ranges::all_of(rates.to_peer, is_rate) && is_rate(rates.wait_us) &&
+         std::ranges::all_of(rates.products,
+                             [&](const auto& product) { return is_rate(product.second); });
+}
+
 // Nothing of a file that is not all there, or another machine's.
 std::optional<plan::Rates> rates_in(const nlohmann::json& json) {
   try {
@@ -153,7 +162,7 @@ std::optional<plan::Rates> rates_in(const nlohmann::json& json) {
       const std::string name(name_of(kind));
       if (json.at("products").contains(name)) out.products[kind] = json.at("products").at(name);
     }
-    return out;
+    return are_rates(out) ? std::optional(out) : std::nullopt;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }
@@ -161,11 +170,13 @@ std::optional<plan::Rates> rates_in(const nlohmann::json& json) {
 
 }  // namespace
 
-plan::Rates measure_rates(int ranks) {
+plan::Rates measure_rates(int ranks, std::chrono::milliseconds timeout) {
   const runtime::SharedBytes memory(static_cast<std::size_t>(ranks) * sizeof(Times));
   runtime::LaunchOptions options;
   options.ranks = ranks;
   options.data_bytes = kBytes[1];
+  options.communicator.timeout = timeout;
+  options.join_timeout = std::min<std::chrono::milliseconds>(timeout, options.join_timeout);
   runtime::run_ranks(options, [&](runtime::Communicator& communicator) {
     Times& times = memory.as<Times>()[static_cast<std::size_t>(communicator.rank())];
     measure_waits(communicator, times);
@@ -175,11 +186,11 @@ plan::Rates measure_rates(int ranks) {
   return rates_of(memory.as<Times>());
 }
 
-plan::Rates rates_of_machine(int ranks) {
-  if (store_directory().empty()) return measure_rates(ranks);
+plan::Rates rates_of_machine(int ranks, std::chrono::milliseconds timeout) {
+  if (store_directory().empty()) return measure_rates(ranks, timeout);
   const std::filesystem::path file = file_of(ranks);
   if (std::optional<plan::Rates> rates = rates_in(stored(file))) return *rates;
-  const plan::Rates rates = measure_rates(ranks);
+  const plan::Rates rates = measure_rates(ranks, timeout);
   store(file, json_of(rates));
   return rates;
 }

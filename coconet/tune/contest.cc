@@ -10,16 +10,23 @@ namespace {
 
 // The first calls of a plan also choose how it stores (runtime/stream_choice.h).
 constexpr int kSettling = 12;
-constexpr int kFewest = 3;       // calls of a turn
+constexpr int kFewest = 4;       // calls of a turn
 constexpr int kMostCalls = 200;  // of a turn
 constexpr int kRounds = 4;
+constexpr double kFar = 3;            // times the quickest: not measured further
 constexpr double kLongCall = 50'000;  // microseconds: of which few are made
 
 double median(std::vector<double> values) {
   check(!values.empty(), "a median is of something");
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  // Of an even number the lower one: it is the time of a call.
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
+}
+
+Timing timing_of(const std::vector<double>& rounds) {
+  const auto [least, most] = std::ranges::minmax(rounds);
+  return {least, least > 0 ? (most - least) / least : 0};
 }
 
 // How the inputs of a graph are cut.
@@ -38,7 +45,7 @@ Contest::Contest(const execute::GlobalTensors& given, const interp::Setting& set
                  std::chrono::milliseconds timeout)
     : given_(given), setting_(setting), threads_(threads), timeout_(timeout) {}
 
-std::vector<double> Contest::measure(const std::vector<Entry>& entries,
+std::vector<Timing> Contest::measure(const std::vector<Entry>& entries,
                                      std::chrono::milliseconds time) {
   const int count = static_cast<int>(entries.size());
   if (count == 0) return {};
@@ -50,13 +57,21 @@ std::vector<double> Contest::measure(const std::vector<Entry>& entries,
     one.push_back(*std::ranges::min_element(calls));
   }
   turns.clear();
-  const double of_turn =
-      static_cast<double>(std::chrono::microseconds(time).count()) / count / kRounds;
-  const int settling = *std::ranges::min_element(one) > kLongCall ? 0 : kSettling;
-  for (int e = 0; settling > 0 && e < count; ++e) turns.push_back({e, settling});
+  const double quickest = *std::ranges::min_element(one);
+  std::vector<int> close;
+  for (int e = 0; e < count; ++e) {
+    if (one[static_cast<std::size_t>(e)] <= kFar * quickest) close.push_back(e);
+  }
+  const double of_turn = static_cast<double>(std::chrono::microseconds(time).count()) /
+                         static_cast<double>(close.size()) / kRounds;
+  const int settling = quickest > kLongCall ? 0 : kSettling;
+  for (const int e : close) {
+    if (settling > 0) turns.push_back({e, settling});
+  }
+  const std::size_t settled = turns.size();
   for (int round = 0; round < kRounds; ++round) {
-    for (int e = 0; e < count; ++e) {
-      const int turn = round % 2 == 0 ? e : count - 1 - e;
+    std::ranges::reverse(close);
+    for (const int turn : close) {
       // What is between calls takes about as long as a call.
       const double calls = of_turn / (2 * one[static_cast<std::size_t>(turn)]);
       turns.push_back({turn, static_cast<int>(std::clamp<double>(calls, kFewest, kMostCalls))});
@@ -64,13 +79,15 @@ std::vector<double> Contest::measure(const std::vector<Entry>& entries,
   }
   std::vector<std::vector<double>> medians(entries.size());
   const std::vector<std::vector<double>> measured = take_turns(entries, turns);
-  for (std::size_t t = settling > 0 ? entries.size() : 0; t < turns.size(); ++t) {
+  for (std::size_t t = settled; t < turns.size(); ++t) {
     std::vector<double> calls = measured[t];
     calls.erase(calls.begin());  // with what the turn before has left in the caches
     medians[static_cast<std::size_t>(turns[t].contender)].push_back(median(std::move(calls)));
   }
-  std::vector<double> out;
-  for (const std::vector<double>& of_entry : medians) out.push_back(median(of_entry));
+  std::vector<Timing> out;
+  for (std::size_t e = 0; e < medians.size(); ++e) {
+    out.push_back(medians[e].empty() ? Timing{one[e], 0} : timing_of(medians[e]));
+  }
   return out;
 }
 
@@ -99,8 +116,7 @@ const execute::Inputs& Contest::inputs_of(const Graph& graph) {
 execute::RunRequest Contest::request_of(const Entry& entry) const {
   execute::RunRequest out;
   out.setting = setting_;
-  out.chunks = entry.knobs.chunks;
-  out.small = entry.knobs.one_shot;
+  out.knobs = entry.knobs;
   out.threads = threads_;
   out.timeout = timeout_;
   out.check_inputs = false;  // they are cut from one tensor

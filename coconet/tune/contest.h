@@ -17,15 +17,21 @@ struct Entry {
   Knobs knobs;
 };
 
+// Of calls in several rounds: medians of the times of the slowest rank, in microseconds.
+struct Timing {
+  double us = 0;      // of the quickest round: in others something else may have run as well
+  double spread = 0;  // how much longer the slowest round took, by `us`
+};
+
 class Contest {
  public:
   // `given` has every input (execute::draw_missing), and lives as long.
   Contest(const execute::GlobalTensors& given, const interp::Setting& setting, int threads,
           std::chrono::milliseconds timeout);
 
-  // The median time of a call of each, in microseconds, of the slowest rank: all are measured in
-  // turns on the same ranks, for about `time` in all, more where a few calls of each take longer.
-  std::vector<double> measure(const std::vector<Entry>& entries, std::chrono::milliseconds time);
+  // All are measured in turns on the same ranks, for about `time` in all, more where a few calls of
+  // each take longer. Of those that take several times the quickest: the least of a few calls.
+  std::vector<Timing> measure(const std::vector<Entry>& entries, std::chrono::milliseconds time);
 
   // As `execute::run` has it, of one call.
   execute::RunResult result_of(const Entry& entry);

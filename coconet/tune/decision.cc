@@ -3,18 +3,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "coconet/graph/print.h"
 #include "coconet/kernel/dropout.h"
+#include "coconet/plan/from_schedule.h"
 #include "coconet/runtime/toolchain.h"
+#include "coconet/schedule/apply.h"
 #include "coconet/schedule/file.h"
 #include "coconet/tune/machine.h"
 
 namespace coconet::tune {
 namespace {
 
-constexpr int kVersion = 1;  // of the file, of the search and of the plans
+constexpr int kVersion = 2;  // of the file, of the search and of the plans
 
 std::string sizes_text(const interp::Setting& setting) {
   std::string out;
@@ -29,7 +33,9 @@ std::string sizes_text(const interp::Setting& setting) {
 
 std::string key_of(const Graph& program, const interp::Setting& setting,
                    const TuneOptions& options) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", kVersion, print(program),
+  std::string schedules;
+  for (const Schedule& schedule : options.schedules) schedules += text_of(schedule);
+  return fmt::format("{}\n{}{}\n{}\n{}\n{}\n{}\n{}\n{}", kVersion, print(program), schedules,
                      sizes_text(setting), options.threads, options.search.allow_reassociation,
                      fmt::format("{}", fmt::join(options.staged, ",")), machine_text(),
                      runtime::Toolchain().identity());
@@ -42,29 +48,43 @@ std::filesystem::path path_of(const std::string& key) {
 }
 
 nlohmann::json json_of(const std::string& key, const Decision& decision) {
+  const bool plain = decision.schedule.steps.empty();
   nlohmann::json out = {{"key", key},
-                        {"schedule", text_of(decision.schedule)},
+                        {"schedule", plain ? "" : text_of(decision.schedule)},
                         {"chunks", decision.knobs.chunks},
                         {"us", decision.us},
-                        {"unscheduled_us", decision.unscheduled_us}};
+                        {"unscheduled_us", decision.unscheduled_us},
+                        {"spread", decision.spread}};
   if (decision.knobs.one_shot) out["one_shot"] = *decision.knobs.one_shot;
   return out;
 }
 
-// Nothing of a file that is not whole, another's, or whose schedule does not apply.
+bool is_time(double us) { return us > 0 && us < 1e15; }
+
+// Throws UserError unless schedule and knobs are of the program.
+void need_legal(const Decision& decision, const Graph& program, const TuneOptions& options) {
+  const Graph scheduled = apply(program, decision.schedule).graph;
+  plan::check_chunks(plan::from_schedule(scheduled, {.schedule = "", .staged = options.staged}),
+                     decision.knobs.chunks);
+}
+
+// Nothing of a file that is not whole, another's, or does not apply.
 std::optional<Decision> decision_in(const nlohmann::json& json, const std::string& key,
-                                    const Graph& program) {
+                                    const Graph& program, const TuneOptions& options) {
   try {
     if (json.at("key") != key) return std::nullopt;
     Decision out;
-    out.schedule = parse_schedule(json.at("schedule").get<std::string>());
-    apply(program, out.schedule);
+    const std::string text = json.at("schedule");
+    out.schedule.program = program.header().program;
+    if (!text.empty()) out.schedule = parse_schedule(text);
     out.knobs.chunks = json.at("chunks").get<std::vector<std::int64_t>>();
     if (json.contains("one_shot")) out.knobs.one_shot = json.at("one_shot").get<bool>();
     out.us = json.at("us");
     out.unscheduled_us = json.at("unscheduled_us");
+    out.spread = json.at("spread");
     out.from_store = true;
-    return out;
+    need_legal(out, program, options);
+    return is_time(out.us) && is_time(out.unscheduled_us) ? std::optional(out) : std::nullopt;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   } catch (const UserError&) {
@@ -76,8 +96,9 @@ std::optional<Decision> decision_in(const nlohmann::json& json, const std::strin
 
 Decision keep_as(const std::string& key, const Tuning& tuning) {
   const Trial& winner = tuning.trials[tuning.winner];
-  const Decision out{winner.schedule, winner.knobs, *winner.measured_us,
-                     *tuning.trials[tuning.unscheduled].measured_us};
+  const Trial& plain = tuning.trials[tuning.unscheduled];
+  const Decision out{winner.schedule, winner.knobs, *winner.measured_us, *plain.measured_us,
+                     std::max(winner.spread, plain.spread)};
   if (!store_directory().empty()) store(path_of(key), json_of(key, out));
   return out;
 }
@@ -93,22 +114,11 @@ Decision decide(const Graph& program, const execute::GlobalTensors& given,
                 const interp::Setting& setting, const TuneOptions& options) {
   const std::string key = key_of(program, setting, options);
   if (!store_directory().empty()) {
-    if (std::optional<Decision> kept = decision_in(stored(path_of(key)), key, program)) {
+    if (std::optional<Decision> kept = decision_in(stored(path_of(key)), key, program, options)) {
       return *kept;
     }
   }
   return keep_as(key, tune(program, given, setting, options));
-}
-
-std::string file_of(const Graph& program, const Decision& decision) {
-  const std::string& name = program.header().program;
-  Case all{"", 0, "", decision.knobs};
-  std::string out = print(program);
-  if (!decision.schedule.steps.empty()) {
-    all.schedule = "found";
-    out += "\n" + text_of(Schedule{all.schedule, name, decision.schedule.steps, {}});
-  }
-  return out + "\n" + text_of(Choice{"tuned", name, {all}});
 }
 
 }  // namespace coconet::tune

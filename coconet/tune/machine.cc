@@ -1,5 +1,8 @@
 #include "coconet/tune/machine.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -7,6 +10,7 @@
 #include "coconet/base/error.h"
 #include "coconet/io/write_file.h"
 #include "coconet/runtime/cores.h"
+#include "coconet/runtime/file_descriptor.h"
 #include "coconet/runtime/library_cache.h"
 
 namespace coconet::tune {
@@ -23,6 +27,18 @@ std::string processor() {
   return "unknown processor";
 }
 
+// Of a regular file that this user alone can write; "": it is none. Opening does not wait.
+std::string own_text(const std::filesystem::path& path) {
+  constexpr std::size_t kMost = 1 << 20;
+  const runtime::FileDescriptor file(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.open() || !runtime::is_own_file(file)) return "";
+  std::string text(kMost, '\0');
+  const ssize_t count = read(file.number(), text.data(), text.size());
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return text;
+}
+
 }  // namespace
 
 std::string machine_text() {
@@ -31,8 +47,7 @@ std::string machine_text() {
 }
 
 nlohmann::json stored(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  return in ? nlohmann::json::parse(in, nullptr, false) : nlohmann::json();
+  return nlohmann::json::parse(own_text(file), nullptr, false);
 }
 
 void store(const std::filesystem::path& file, const nlohmann::json& value) {
@@ -42,6 +57,8 @@ void store(const std::filesystem::path& file, const nlohmann::json& value) {
   const std::array parts = {std::as_bytes(std::span(text))};
   try {
     coconet::write_file(file.string(), parts);
+    std::filesystem::permissions(
+        file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, ignored);
   } catch (const UserError&) {
     // Nobody depends on it.
   }

@@ -14,7 +14,7 @@ std::string machine_text();
 // is no such place.
 std::filesystem::path store_directory();
 
-// What the file holds; null if there is none or it is damaged.
+// What the file holds; null if there is none, it is damaged, or others may have written it.
 nlohmann::json stored(const std::filesystem::path& file);
 // Writes the file whole, or leaves it: what cannot be kept is measured again.
 void store(const std::filesystem::path& file, const nlohmann::json& value);

@@ -18,6 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kFollowed = 12;    // of each round of communication steps
 constexpr std::size_t kOfAllSlices = 2;  // of steps that differ in their slice alone
 constexpr int kMostRounds = 6;
+constexpr std::size_t kOfRounds = 4;   // of the graphs that there may be, one in so many
 constexpr double kWorthFollowing = 3;  // times the cheapest: beyond, not followed
 
 struct State {
@@ -51,7 +52,11 @@ class Searcher {
     measured_.insert(graph_key(start_.applied.graph));
     best_ = start_.predicted_us;
     out_.candidates.push_back(start_);
-    for (const State& state : communication_rounds()) finish(state.candidate);
+    // What these rounds reach is worth nothing if none of it is followed to its end.
+    most_graphs_ = options_.most_graphs / kOfRounds;
+    const std::vector<State> communicating = communication_rounds();
+    most_graphs_ = options_.most_graphs;
+    for (const State& state : communicating) finish(state.candidate);
     std::ranges::stable_sort(out_.candidates, {}, &Candidate::predicted_us);
     out_.graphs = seen_.size();
     out_.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - began_).count();
@@ -61,8 +66,9 @@ class Searcher {
  private:
   bool spent() {
     const bool late = !options_.exhaustive && Clock::now() - began_ > options_.time;
-    if (late || seen_.size() >= options_.most_graphs) out_.complete = false;
-    return !out_.complete;
+    const bool spent = late || seen_.size() >= most_graphs_;
+    if (spent) out_.complete = false;
+    return spent;
   }
 
   // False for a graph that was there before.
@@ -130,20 +136,32 @@ class Searcher {
     return states;
   }
 
-  // One split, alone and with reorders of its gather; one distribute with reorders of its gather.
+  // One split, alone and with reorders of its gather; one distribute with reorders of its gather;
+  // reorders of the program's own gathers.
   std::vector<State> moved(const State& state) const {
     std::vector<State> out;
     for (const LegalStep& legal :
          legal_steps(state.candidate.applied, {StepKind::split, StepKind::distribute})) {
       const bool split = legal.step.verb == "split";
-      if (!split && !options_.exhaustive && !is_early(state.candidate, legal.step)) continue;
+      if (!split && !is_early(state.candidate, legal.step)) continue;
+      if (!options_.allow_reassociation && is_like_no_slice(state.candidate, legal.step)) continue;
       std::optional<Candidate> after = with(state.candidate, legal);
       if (!after) continue;
       const std::string kind = state.kind + without_slices(legal.step) + ";";
       add_reorders(*after, legal.step.results.back(), kind, out);
       if (split) out.push_back({std::move(*after), kind});
     }
+    add_own_reorders(state, out);
     return out;
+  }
+
+  // A slice of a value of one dim, which without one is cut along it as well, and in blocks that
+  // keep the order of sums.
+  static bool is_like_no_slice(const Candidate& candidate, const Step& step) {
+    const auto is_slice = [](const auto& x) { return std::holds_alternative<Slice>(x); };
+    const Graph& graph = candidate.applied.graph;
+    return graph.node(graph.find(names_in(step.arguments[0])[0])).type.rank() <= 1 &&
+           std::ranges::any_of(step.arguments, is_slice);
   }
 
   // A distribute of a value that other ranks' values, or inputs alone, make: what follows from it
@@ -159,17 +177,54 @@ class Searcher {
     });
   }
 
-  // Of the gather, alone and with others.
+  // Of the gather, alone and with others: past all that can move; if that is beyond other
+  // communication, up to there too.
   void add_reorders(const Candidate& before, const std::string& gather, const std::string& kind,
                     std::vector<State>& out) const {
-    const StepKind which = options_.exhaustive ? StepKind::reorder : StepKind::reorder_most;
-    for (const LegalStep& legal : legal_steps(before.applied, {which})) {
+    bool beyond = false;
+    for (const LegalStep& legal : legal_steps(before.applied, {StepKind::reorder_most})) {
+      if (std::ranges::count(names_in(legal.step.arguments[0]), gather) == 0) continue;
+      beyond = beyond || moves_communication(before, legal.step);
+      add_after(before, legal, kind, out);
+    }
+    if (!beyond) return;
+    std::optional<LegalStep> largest;
+    const auto moved = [](const LegalStep& legal) {
+      return names_in(legal.step.arguments[1]).size();
+    };
+    for (const LegalStep& legal : legal_steps(before.applied, {StepKind::reorder})) {
+      if (names_in(legal.step.arguments[0]) != std::vector{gather}) continue;
+      if (moves_communication(before, legal.step)) continue;
+      if (!largest || moved(legal) > moved(*largest)) largest = legal;
+    }
+    if (largest) add_after(before, *largest, kind, out);
+  }
+
+  // Of the gathers that the program has itself.
+  void add_own_reorders(const State& state, std::vector<State>& out) const {
+    for (const LegalStep& legal : legal_steps(state.candidate.applied, {StepKind::reorder_most})) {
       const std::vector<std::string> gathers = names_in(legal.step.arguments[0]);
-      if (std::ranges::count(gathers, gather) == 0) continue;
-      if (std::optional<Candidate> after = with(before, legal)) {
-        out.push_back({std::move(*after), kind + "reorder;"});
+      const auto is_own = [&](const std::string& gather) {
+        return start_.applied.graph.find(gather).valid();
+      };
+      if (std::ranges::all_of(gathers, is_own)) {
+        add_after(state.candidate, legal, state.kind, out);
       }
     }
+  }
+
+  void add_after(const Candidate& before, const LegalStep& legal, const std::string& kind,
+                 std::vector<State>& out) const {
+    if (std::optional<Candidate> after = with(before, legal)) {
+      out.push_back({std::move(*after), kind + "reorder;"});
+    }
+  }
+
+  static bool moves_communication(const Candidate& before, const Step& step) {
+    const Graph& graph = before.applied.graph;
+    return std::ranges::any_of(names_in(step.arguments[1]), [&](const std::string& name) {
+      return is_communication(graph.node(graph.find(name)).op);
+    });
   }
 
   // --- 2. Storage ---
@@ -215,7 +270,7 @@ class Searcher {
       overlap(candidate);
     }
     std::set<StepKind> kinds = {StepKind::fuse_communication};
-    if (options_.exhaustive || !has_body(candidate)) kinds.insert(StepKind::fuse_pair);
+    if (!has_body(candidate)) kinds.insert(StepKind::fuse_pair);
     for (const LegalStep& legal : legal_steps(candidate.applied, kinds)) {
       if (is_computation(candidate, legal.step)) continue;
       const std::optional<Candidate> after = with(candidate, legal);
@@ -283,6 +338,7 @@ class Searcher {
   const Clock::time_point began_;
   Candidate start_;
   Search out_;
+  std::size_t most_graphs_ = 0;
   std::set<std::uint64_t> seen_, finished_, fused_, measured_;
   double best_ = std::numeric_limits<double>::infinity();
 };

@@ -19,7 +19,7 @@ struct Candidate {
 };
 
 struct SearchOptions {
-  // Every graph that the order of steps reaches, without a bound by cost, up to `most_graphs`.
+  // Every graph that the order of steps reaches, whatever it costs, up to `most_graphs`.
   bool exhaustive = false;
   bool allow_reassociation = false;  // steps after which results are not bit-equal
   std::size_t most_graphs = 4000;
@@ -44,12 +44,14 @@ using Predict = std::function<double(const Graph&)>;
 // The order (DESIGN.md 10; the paper's section 5.4 enumerates breadth first as well). Steps commute
 // where they touch different operations, so only one order of their kinds is followed:
 //  1. communication: split or distribute, each followed by the reorders of its gather that move the
-//     most; as often as that is legal;
+//     most, of all or of what comes before the next communication; reorders of the program's own
+//     gathers; as often as that is legal;
 //  2. storage: as_slice of all states, or of none; every gather that is dead is left out;
 //  3. fuse with communication, in every legal way; then computations, as many as fit one kernel;
 //  4. overlap of what then runs by itself.
-// Graphs that are equal but for names are followed once. Unless exhaustive, of each round of 1 the
-// cheapest alone are followed, and of splits that differ in their slice alone the two cheapest.
+// Graphs that are equal but for names are followed once, and values of one dim in the slice that is
+// exact. Unless exhaustive, of each round of 1 the cheapest alone are followed, and of splits that
+// differ in their slice alone the two cheapest.
 Search search(const Graph& graph, const Predict& predict, const SearchOptions& options = {});
 
 }  // namespace coconet::tune

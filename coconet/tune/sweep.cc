@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "coconet/graph/print.h"
+#include "coconet/execute/memory_need.h"
 #include "coconet/plan/from_schedule.h"
 #include "coconet/tune/contest.h"
 #include "coconet/tune/graph_key.h"
@@ -49,6 +49,7 @@ class Sweeper {
 
   Sweep run() {
     const auto began = std::chrono::steady_clock::now();
+    need_memory();
     find();
     measure();
     follow();
@@ -62,6 +63,19 @@ class Sweeper {
     interp::Setting out = setting_;
     out.sizes[range_.dim] = size;
     return out;
+  }
+
+  // Before anything is tuned: the largest size fits.
+  void need_memory() const {
+    const std::int64_t most = out_.points.back();
+    try {
+      const plan::Plan plan =
+          plan::from_schedule(program_, {.schedule = "", .staged = options_.staged});
+      execute::need_memory_of_run(plan, at(most), {}, given_);
+    } catch (const UserError& error) {
+      throw UserError(error.kind(),
+                      range_.dim + "=" + std::to_string(most) + ": " + error.message());
+    }
   }
 
   void say(const std::string& what, double done) const {
@@ -111,8 +125,8 @@ class Sweeper {
       execute::GlobalTensors given = given_;
       execute::draw_missing(program_, setting, given);
       Contest contest(given, setting, options_.threads, options_.timeout);
-      const std::vector<double> times = contest.measure(entries, options_.measure_time);
-      for (std::size_t s = 0; s < times.size(); ++s) out_.schedules[s].us.push_back(times[s]);
+      const std::vector<Timing> times = contest.measure(entries, options_.measure_time);
+      for (std::size_t s = 0; s < times.size(); ++s) out_.schedules[s].us.push_back(times[s].us);
     }
   }
 
@@ -150,7 +164,7 @@ class Sweeper {
     for (std::size_t p = 0; p < out_.points.size(); ++p) {
       Swept& swept = out_.schedules[out_.quickest[p]];
       const bool plain = swept.schedule.steps.empty();
-      if (swept.schedule.name.empty() || swept.schedule.name == "tuned") {
+      if (swept.schedule.name.empty() || swept.schedule.name == kFoundSchedule) {
         swept.schedule.name = plain ? "" : "from_" + std::to_string(out_.points[p]);
       }
       const bool last = p + 1 == out_.points.size();
@@ -178,17 +192,6 @@ class Sweeper {
 Sweep sweep(const Graph& program, const execute::GlobalTensors& given,
             const interp::Setting& setting, const SweepRange& range, const TuneOptions& options) {
   return Sweeper(program, given, setting, range, options).run();
-}
-
-std::string file_of(const Graph& program, const Sweep& sweep) {
-  std::string out = print(program);
-  for (const Swept& swept : sweep.schedules) {
-    const auto used = [&](const Case& one) {
-      return !one.schedule.empty() && one.schedule == swept.schedule.name;
-    };
-    if (std::ranges::any_of(sweep.choice.cases, used)) out += "\n" + text_of(swept.schedule);
-  }
-  return out + "\n" + text_of(sweep.choice);
 }
 
 }  // namespace coconet::tune

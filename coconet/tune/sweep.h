@@ -33,12 +33,10 @@ struct Sweep {
 // unscheduled program. Each point has a schedule within 3 % of its quickest, with as few changes as
 // that leaves.
 // The schedules are called by where they begin to be the quickest, "from_4096". `setting` has the
-// sizes of all other dims. UserErrors as of tune, and UserError(usage) for a range that is none.
+// sizes of all other dims. UserErrors as of tune, and UserError(usage) for a range that is none; a
+// size that does not fit in memory is one before anything is tuned.
 Sweep sweep(const Graph& program, const execute::GlobalTensors& given,
             const interp::Setting& setting, const SweepRange& range,
             const TuneOptions& options = {});
-
-// Declarations, program, schedules and the choice among them: a file that `run` takes.
-std::string file_of(const Graph& program, const Sweep& sweep);
 
 }  // namespace coconet::tune

@@ -1,26 +1,30 @@
 #include "coconet/tune/tune.h"
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
-#include <map>
+#include <set>
 
 #include "coconet/execute/memory_need.h"
 #include "coconet/execute/verify.h"
 #include "coconet/plan/from_schedule.h"
 #include "coconet/plan/one_shot.h"
+#include "coconet/runtime/cores.h"
 #include "coconet/tune/calibrate.h"
 #include "coconet/tune/contest.h"
+#include "coconet/tune/entrants.h"
+#include "coconet/tune/graph_key.h"
+#include "coconet/tune/rank_correlation.h"
 
 namespace coconet::tune {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kOfAKind = 1;    // of schedules that differ in slices alone: at first
-constexpr std::size_t kFinalists = 4;  // beside the unscheduled program
-constexpr double kClose = 1.3;         // times the quickest: measured anew
-constexpr double kTie = 0.01;          // by so little fewer steps are worth more
+constexpr std::size_t kFinalists = 4;        // beside the unscheduled program
+constexpr std::size_t kFinalistsOfAll = 12;  // if exhaustive
+constexpr double kClose = 1.3;               // times the quickest: measured anew
+constexpr double kTie = 0.01;                // by so little fewer steps are worth more
+constexpr double kKnobs = 0.03;              // and knobs as they are chosen by sizes
 constexpr std::array<std::int64_t, 4> kChunks = {2, 4, 16, 32};
 
 double milliseconds_since(Clock::time_point began) {
@@ -30,59 +34,29 @@ double milliseconds_since(Clock::time_point began) {
 // A schedule that may win: compiled if it is to be measured.
 struct Runner {
   const Candidate* candidate = nullptr;
-  std::optional<execute::Compiled> compiled;
+  std::string name = {};  // of its schedule
+  std::optional<execute::Compiled> compiled = {};
 };
-
-std::string kind_of(const Candidate& candidate) {
-  std::string out;
-  for (const Step& step : candidate.steps) out += without_slices(step) + ";";
-  return out;
-}
-
-// Spearman's: of the ranks in which two lists order the same things.
-std::optional<double> rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  if (a.size() < 3) return std::nullopt;
-  const auto ranks = [](const std::vector<double>& values) {
-    std::vector<double> out;
-    for (const double value : values) {
-      double below = 0, equal = 0;
-      for (const double other : values) {
-        below += other < value ? 1 : 0;
-        equal += other == value ? 1 : 0;
-      }
-      out.push_back(below + (equal - 1) / 2);
-    }
-    return out;
-  };
-  const std::vector<double> x = ranks(a), y = ranks(b);
-  const double mean = static_cast<double>(a.size() - 1) / 2;
-  double xy = 0, xx = 0, yy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mean) * (y[i] - mean);
-    xx += (x[i] - mean) * (x[i] - mean);
-    yy += (y[i] - mean) * (y[i] - mean);
-  }
-  if (xx == 0 || yy == 0) return std::nullopt;
-  return xy / std::sqrt(xx * yy);
-}
 
 class Tuner {
  public:
+  // `picked`: nullptr, or a trial to measure in the final round too.
   Tuner(const Graph& program, const execute::GlobalTensors& given, const interp::Setting& setting,
-        const TuneOptions& options)
+        const TuneOptions& options, const Trial* picked)
       : program_(program),
         setting_(setting),
         options_(options),
         given_(given),
-        rates_((say("calibrating", 0), rates_of_machine(setting.mesh.ranks()))),
-        contest_(given_, setting_, options.threads, options.timeout) {
+        rates_((say("calibrating", 0), rates_of_machine(setting.mesh.ranks(), options.timeout))),
+        contest_(given_, setting_, options.threads, options.timeout),
+        picked_(picked) {
     execute::need_memory_of_run(plan_of(program_), setting_, {}, given_);
     execute::draw_missing(program_, setting_, given_);
   }
 
   Tuning run() {
     const Search found = look();
-    choose(found);
+    enter(found);
     compile();
     measure();
     settle();
@@ -96,8 +70,9 @@ class Tuner {
     if (options_.progress) options_.progress(what, done);
   }
 
-  plan::Plan plan_of(const Graph& graph) const {
-    return plan::from_schedule(graph, {.schedule = "", .staged = options_.staged});
+  // `name`: of the schedule, as run has it: the same library then.
+  plan::Plan plan_of(const Graph& graph, const std::string& name = "") const {
+    return plan::from_schedule(graph, {.schedule = name, .staged = options_.staged});
   }
 
   double predict(const Graph& graph) const {
@@ -122,48 +97,33 @@ class Tuner {
     return found;
   }
 
-  // The unscheduled program, then the cheapest, at first one of a kind.
-  void choose(const Search& found) {
-    const auto add = [&](const Candidate& candidate) {
-      runners_.push_back({&candidate, std::nullopt});
-    };
-    for (const Candidate& candidate : found.candidates) {
-      if (candidate.steps.empty()) add(candidate);
-    }
-    check(runners_.size() == 1, "the unscheduled program is a candidate");
-    const std::size_t most =
-        options_.search.exhaustive ? found.candidates.size() : options_.most_measured;
-    std::map<std::string, std::size_t> of_kind;
-    std::vector<const Candidate*> later;
-    for (const Candidate& candidate : found.candidates) {
-      if (candidate.steps.empty()) continue;
-      if (++of_kind[kind_of(candidate)] > kOfAKind && !options_.search.exhaustive) {
-        later.push_back(&candidate);
-      } else if (runners_.size() < most) {
-        add(candidate);
-      }
-    }
-    for (const Candidate* candidate : later) {
-      if (runners_.size() < most) add(*candidate);
+  void enter(const Search& found) {
+    entrants_ = entrants(
+        program_, found, [this](const Graph& graph) { return predict(graph); }, options_);
+    if (picked_) picked_runner_ = entrants_.add(program_, picked_->schedule, picked_->predicted_us);
+    out_.left_out = std::move(entrants_.left_out);
+    for (const Entrant& entrant : entrants_.all) {
+      runners_.push_back({entrant.candidate, entrant.name});
     }
   }
 
   // As many at once as there are cores, the most promising first, as long as there is time.
   void compile() {
     const Clock::time_point began = Clock::now();
-    constexpr std::size_t kAtOnce = 4;
-    for (std::size_t first = 0; first < runners_.size(); first += kAtOnce) {
+    const std::size_t at_once = std::max<std::size_t>(1, runtime::allowed_cores().size());
+    for (std::size_t first = 0; first < runners_.size(); first += at_once) {
       const bool late = Clock::now() - began > options_.compile_time;
       if (first > 0 && late && !options_.search.exhaustive) break;
       say("compiling", double(first) / double(runners_.size()));
       std::vector<plan::Plan> plans;
-      const std::size_t end = std::min(first + kAtOnce, runners_.size());
+      const std::size_t end = std::min(first + at_once, runners_.size());
       for (std::size_t r = first; r < end; ++r) {
-        plans.push_back(plan_of(runners_[r].candidate->applied.graph));
+        plans.push_back(plan_of(runners_[r].candidate->applied.graph, runners_[r].name));
       }
       std::vector<execute::Compiled> made = execute::compile_all(std::move(plans), toolchain_);
       for (std::size_t r = first; r < end; ++r) {
         runners_[r].compiled.emplace(std::move(made[r - first]));
+        if (out_.note.empty()) out_.note = runners_[r].compiled->library().note;
       }
     }
     out_.compile_ms = milliseconds_since(began);
@@ -174,7 +134,7 @@ class Tuner {
   struct Measured {
     std::size_t runner;
     Knobs knobs;
-    double us = 0;
+    double us = 0, spread = 0;
   };
 
   Entry entry_of(const Measured& measured) const {
@@ -184,8 +144,11 @@ class Tuner {
   void time(std::vector<Measured>& some, std::chrono::milliseconds time) {
     std::vector<Entry> entries;
     for (const Measured& each : some) entries.push_back(entry_of(each));
-    const std::vector<double> times = contest_.measure(entries, time);
-    for (std::size_t i = 0; i < some.size(); ++i) some[i].us = times[i];
+    const std::vector<Timing> times = contest_.measure(entries, time);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      some[i].us = times[i].us;
+      some[i].spread = times[i].spread;
+    }
     std::ranges::stable_sort(some, {}, &Measured::us);
   }
 
@@ -209,13 +172,15 @@ class Tuner {
   // program.
   std::vector<Measured> finalists(const std::vector<Measured>& all) const {
     std::vector<Measured> out;
+    const std::size_t most = options_.search.exhaustive ? kFinalistsOfAll : kFinalists;
     for (const Measured& each : all) {
-      const bool close = each.us <= kClose * all[0].us && out.size() < kFinalists;
-      if (close || each.runner == 0) out.push_back(each);
+      const bool close = each.us <= kClose * all[0].us && out.size() < most;
+      if (close || each.runner == 0 || each.runner == picked_runner_) out.push_back(each);
     }
     const std::size_t schedules = out.size();
     for (std::size_t i = 0; i < schedules; ++i) {
-      if (i < 2 || out[i].runner == 0) add_knobs(out[i], out);
+      const bool picked = out[i].runner == picked_runner_;
+      if (i < 2 || out[i].runner == 0 || picked) add_knobs(out[i], out);
     }
     return out;
   }
@@ -223,7 +188,9 @@ class Tuner {
   void add_knobs(const Measured measured, std::vector<Measured>& out) const {  // a copy: out grows
     const plan::Plan& plan = runners_[measured.runner].compiled->plan();
     const auto add = [&](const Knobs& knobs) { out.push_back({measured.runner, knobs}); };
-    if (setting_.mesh.ranks() > 1 && plan::allows_one_shot(plan)) {
+    const bool moves = std::ranges::any_of(
+        plan.graph.nodes(), [](const Node& node) { return is_communication(node.op); });
+    if (setting_.mesh.ranks() > 1 && moves && plan::allows_one_shot(plan)) {
       add({{}, true});
       add({{}, false});
     }
@@ -240,21 +207,27 @@ class Tuner {
 
   Trial trial_of(const Measured& measured) const {
     const Runner& runner = runners_[measured.runner];
-    Trial out = trial_of(*runner.candidate);
+    Trial out = trial_of(*runner.candidate, runner.name);
     out.knobs = measured.knobs;
     out.launches = static_cast<int>(runner.compiled->plan().launches.size());
     out.measured_us = measured.us;
+    out.spread = measured.spread;
     return out;
   }
 
-  Trial trial_of(const Candidate& candidate) const {
+  Trial trial_of(const Candidate& candidate, const std::string& name) const {
     Trial out;
     out.schedule.program = program_.header().program;
-    out.schedule.name = candidate.steps.empty() ? "" : "tuned";
+    out.schedule.name = candidate.steps.empty() ? "" : name;
     out.schedule.steps = candidate.steps;
     out.exactness = candidate.applied.exactness;
     out.predicted_us = candidate.predicted_us;
     return out;
+  }
+
+  // What its time counts as: knobs are worth it only if they gain more than noise.
+  static double weighed(const Measured& measured) {
+    return measured.us * (measured.knobs == Knobs{} ? 1 : 1 + kKnobs);
   }
 
   // The quickest that gives the right results; by a hair, the one of fewer steps.
@@ -269,15 +242,17 @@ class Tuner {
     const auto steps = [&](const Measured& each) {
       return runners_[each.runner].candidate->steps.size();
     };
+    const double best = weighed(*std::ranges::min_element(order, {}, weighed));
     std::ranges::stable_sort(order, [&](const Measured& a, const Measured& b) {
-      const bool tie_a = a.us <= (1 + kTie) * finals_[0].us;
-      const bool tie_b = b.us <= (1 + kTie) * finals_[0].us;
-      if (tie_a && tie_b) return steps(a) < steps(b);
-      return a.us < b.us;
+      const bool tie_a = weighed(a) <= (1 + kTie) * best;
+      const bool tie_b = weighed(b) <= (1 + kTie) * best;
+      if (tie_a && tie_b && steps(a) != steps(b)) return steps(a) < steps(b);
+      return tie_a != tie_b ? tie_a : weighed(a) < weighed(b);
     });
     std::optional<Measured> won;
     for (const Measured& each : order) {
       Trial trial = trial_of(each);
+      trial.is_final = true;
       if (!won) {
         trial.refused = difference_of(each);
         if (trial.refused.empty()) won = each;
@@ -318,16 +293,23 @@ class Tuner {
   }
 
   void list_unmeasured(const Search& found) {
+    std::set<std::uint64_t> measured;
+    for (const Runner& runner : runners_) {
+      if (runner.compiled) measured.insert(graph_key(runner.candidate->applied.graph));
+    }
     for (const Candidate& candidate : found.candidates) {
-      const auto same = [&](const Runner& runner) {
-        return runner.candidate == &candidate && runner.compiled;
-      };
-      if (std::ranges::none_of(runners_, same)) out_.trials.push_back(trial_of(candidate));
+      if (measured.contains(graph_key(candidate.applied.graph))) continue;
+      out_.trials.push_back(trial_of(candidate, kFoundSchedule));
+    }
+    for (const Runner& runner : runners_) {
+      const bool own = !runner.compiled && runner.name != kFoundSchedule;
+      if (own) out_.left_out.push_back(runner.name + ": there was no time left to compile it");
     }
   }
 
   void sort() {
     std::ranges::stable_sort(out_.trials, [](const Trial& a, const Trial& b) {
+      if (a.is_final != b.is_final) return a.is_final;
       if (a.measured_us.has_value() != b.measured_us.has_value()) return a.measured_us.has_value();
       return a.measured_us ? *a.measured_us < *b.measured_us : a.predicted_us < b.predicted_us;
     });
@@ -338,6 +320,11 @@ class Tuner {
       return trial.schedule == winner_.first && trial.knobs == winner_.second;
     });
     out_.unscheduled = index_of([](const Trial& trial) { return trial.schedule.steps.empty(); });
+    if (!picked_) return;
+    const std::vector<Step>& steps = runners_[*picked_runner_].candidate->steps;
+    out_.picked = index_of([&](const Trial& trial) {
+      return trial.schedule.steps == steps && trial.knobs == picked_->knobs;
+    });
   }
 
   const Graph& program_;
@@ -346,6 +333,9 @@ class Tuner {
   execute::GlobalTensors given_;
   plan::Rates rates_;
   Contest contest_;
+  const Trial* picked_;
+  std::optional<std::size_t> picked_runner_;
+  Entrants entrants_;
   const runtime::Toolchain toolchain_;
   std::deque<Runner> runners_;  // the unscheduled program is the first
   std::vector<Measured> first_round_, finals_;
@@ -358,7 +348,11 @@ class Tuner {
 
 Tuning tune(const Graph& program, const execute::GlobalTensors& given,
             const interp::Setting& setting, const TuneOptions& options) {
-  return Tuner(program, given, setting, options).run();
+  if (!options.search.exhaustive) return Tuner(program, given, setting, options, nullptr).run();
+  TuneOptions usual = options;
+  usual.search.exhaustive = false;
+  const Tuning tuning = Tuner(program, given, setting, usual, nullptr).run();
+  return Tuner(program, given, setting, options, &tuning.trials[tuning.winner]).run();
 }
 
 }  // namespace coconet::tune

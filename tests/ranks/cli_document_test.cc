@@ -47,9 +47,11 @@ std::vector<Command> commands(const std::string& folder) {
         command.status = std::stoi(line.substr(status + says.size()));
       if (results != std::string::npos)
         command.words.replace(command.words.find(" results"), 8, " " + folder);
-      for (std::size_t at = 0; (at = command.words.find(" tuned.", at)) != std::string::npos;) {
-        command.words.replace(at, 1, " " + folder + "-");
-        at += folder.size() + 2;
+      for (const std::string written : {" tuned.", " sgd."}) {
+        for (std::size_t at = 0; (at = command.words.find(written, at)) != std::string::npos;) {
+          command.words.replace(at, 1, " " + folder + "-");
+          at += folder.size() + 2;
+        }
       }
       std::erase(command.words, '"');  // around a word without spaces
       out.push_back(command);
@@ -104,7 +106,7 @@ std::vector<std::string> options_in(const std::string& text) {
 
 TEST(CliDocument, HasEveryOptionAndNoOther) {
   std::string help = "--version ";
-  for (const char* name : {"check", "show", "run", "explain", "tune"}) {
+  for (const char* name : {"check", "show", "run", "explain", "tune", "build"}) {
     help += run_tool(name + std::string(" --help")).out;
   }
   EXPECT_EQ(options_in(document()), options_in(help));

@@ -101,8 +101,8 @@ TEST(CliRun, JsonHasExactlyItsKeys) {
       run_tool(kAttention + "--ranks 3 --schedule fused --verify --json --seed 7");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(json_keys(result.out),
-              ElementsAre("program", "schedule", "mesh", "dims", "threads", "seed", "outputs",
-                          "time_us", "kernels", "bytes_sent", "compile_ms"));
+              ElementsAre("program", "schedule", "knobs", "mesh", "dims", "threads", "seed",
+                          "outputs", "time_us", "kernels", "bytes_sent", "compile_ms"));
   EXPECT_THAT(json_keys(result.out, "outputs/0"),
               ElementsAre("name", "kind", "dtype", "shape", "placement", "bit_equal_to_unscheduled",
                           "max_difference_to_interpreter", "within_bound", "want"));

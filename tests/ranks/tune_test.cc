@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <functional>
+
 #include "coconet/tune/decision.h"
 #include "tests/support/files.h"
 #include "tests/support/planned.h"
@@ -43,8 +45,8 @@ TEST(TuneProcess, ADecisionIsKeptAndFoundAgain) {
   const std::string run = "run " + kAdam + " --scalar t=1 --schedule auto --verify";
   const ToolResult first = run_tool(run, cache.path(""));
   EXPECT_EQ(first.exit_code, 0) << first.err;
-  EXPECT_THAT(first.err, AllOf(HasSubstr("--schedule auto (tuned now): "),
-                               HasSubstr("schedule tuned for adam {")));
+  EXPECT_THAT(first.err, AllOf(HasSubstr("--schedule auto (tuned now): "), HasSubstr("schedule "),
+                               HasSubstr(" for adam {")));
   EXPECT_THAT(first.out, HasSubstr("bit-equal to unscheduled: yes"));
   const ToolResult again = run_tool(run, cache.path(""));
   EXPECT_EQ(again.exit_code, 0) << again.err;
@@ -64,14 +66,27 @@ TEST(TuneProcess, ADamagedDecisionIsMadeAgain) {
   const TemporaryFolder cache;
   const std::string run = "run " + kAdam + " --scalar t=1 --schedule auto";
   run_tool(run, cache.path(""));
-  for (const std::string& damage : {std::string("{"), std::string("{\"key\": 1}")}) {
+  const auto change = [&](const std::function<std::string(std::string)>& changed) {
     for (const std::string& name : names_in(cache.path(""))) {
-      if (name.starts_with("tuned-")) test::write_text(cache.path(name), damage);
+      if (!name.starts_with("tuned-")) continue;
+      test::write_text(cache.path(name), changed(test::read_text(cache.path(name))));
     }
     const ToolResult result = run_tool(run, cache.path(""));
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_THAT(result.err, HasSubstr("(tuned now)")) << damage;
-  }
+    EXPECT_THAT(result.err, HasSubstr("(tuned now)"));
+  };
+  change([](const std::string&) { return "{"; });
+  change([](const std::string&) { return "{\"key\": 1}"; });
+  const auto with = [&](const std::string& member, const std::string& value) {
+    change([&](std::string text) {
+      const std::size_t name = text.find("\"" + member + "\": ");
+      EXPECT_NE(name, text.npos) << text;
+      const std::size_t at = name + member.size() + 4;
+      return text.replace(at, text.find_first_of(",\n", at) - at, value);
+    });
+  };
+  with("us", "0");
+  with("chunks", "[3, 4]");
   // A schedule that does not apply, as of another version.
   for (const std::string& name : names_in(cache.path(""))) {
     if (!name.starts_with("tuned-")) continue;
@@ -85,13 +100,19 @@ TEST(TuneProcess, ADamagedDecisionIsMadeAgain) {
 
 TEST(TuneProcess, TheTableAndTheScheduleAreToBeTakenBack) {
   const TemporaryFolder folder;
+  // Without schedules of its own.
+  const std::string adam = test::read_text("examples/adam.coco");
+  const std::string program = adam.substr(0, adam.find("\nschedule "));
+  test::write_text(folder.path("adam.coco"), program);
   const std::string out = folder.path("found.coco");
   const ToolResult result =
-      run_tool("tune " + kAdam + " --out " + out + " --report " + folder.path("page"));
+      run_tool("tune " + folder.path("adam.coco") + " --ranks 2 --dim N=65536 --out " + out +
+               " --report " + folder.path("page"));
   expect_verified("run " + out + " --ranks 2 --dim N=5003 --scalar t=2 --schedule tuned");
-  EXPECT_THAT(test::read_text(folder.path("page/index.html")),
-              AllOf(HasSubstr("<title>adam on dp=2 N=65536</title>"), HasSubstr("one kernel"),
-                    HasSubstr("unscheduled"), HasSubstr("</html>")));
+  EXPECT_THAT(
+      test::read_text(folder.path("page/index.html")),
+      AllOf(HasSubstr("<title>adam on dp=2 N=65536</title>"), HasSubstr("<b>the winner</b>"),
+            HasSubstr("unscheduled"), HasSubstr("</html>")));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("adam on dp=2 N=65536"), HasSubstr("unscheduled"),
                                 HasSubstr("times as fast as the unscheduled program")));
@@ -99,9 +120,73 @@ TEST(TuneProcess, TheTableAndTheScheduleAreToBeTakenBack) {
   ASSERT_NE(schedule, result.out.npos);
   const std::size_t end = result.out.find("}\n", schedule);
   const std::string file = folder.path("tuned.coco");
-  test::write_text(file, test::read_text("examples/adam.coco") + "\n" +
-                             result.out.substr(schedule, end + 2 - schedule));
+  test::write_text(file, program + "\n" + result.out.substr(schedule, end + 2 - schedule));
   expect_verified("run " + file + " --ranks 2 --dim N=5003 --scalar t=2 --schedule tuned");
+}
+
+TEST(TuneProcess, TheUsersFileIsKeptAndNotWrittenOver) {
+  const TemporaryFolder folder;
+  const std::string own = folder.path("own.coco"), out = folder.path("out.coco");
+  const std::string text = test::read_text("examples/momentum.coco");
+  test::write_text(own, text);
+  const std::string tune = "tune " + own + " --mesh dp=2,tp=1 --dim K=8,H=8 --out ";
+  const ToolResult over = run_tool(tune + own);
+  EXPECT_EQ(over.exit_code, 2);
+  EXPECT_THAT(over.err, HasSubstr("is the file that is read"));
+  EXPECT_EQ(test::read_text(own), text);
+  const ToolResult result = run_tool(tune + out);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(test::read_text(out), testing::StartsWith(text + "\n# Found by coconet tune for "));
+  expect_verified("run " + out + " --mesh dp=2,tp=1 --dim K=8,H=8 --schedule tuned");
+  // Its schedules are measured too.
+  EXPECT_THAT(result.out, HasSubstr("split(total) reorder(2) reorder(1) fuse(rs, body, last, gp)"));
+}
+
+TEST(TuneProcess, TheUnscheduledProgramIsADecisionToo) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("none.coco");
+  test::write_text(file,
+                   "mesh world(dp)\ndim N\nprogram none(x: f32[N]) {\n  y = x * 2\n"
+                   "  return y\n}\n");
+  const std::string run = "run " + file + " --ranks 2 --dim N=100 --schedule auto";
+  EXPECT_THAT(run_tool(run, folder.path("cache")).err, HasSubstr("(tuned now)"));
+  EXPECT_THAT(run_tool(run, folder.path("cache")).err,
+              AllOf(HasSubstr("(as tuned before)"), HasSubstr("unscheduled program"),
+                    Not(HasSubstr("--protocol"))));
+}
+
+TEST(TuneProcess, WhatAutoRunsIsCompiledAlready) {
+  const TemporaryFolder cache;
+  const std::string sizes = "examples/sgd.coco --ranks 2 --dim N=333";
+  run_tool("tune " + sizes, cache.path(""));
+  const ToolResult result = run_tool("run " + sizes + " --schedule auto", cache.path(""));
+  EXPECT_THAT(result.out, HasSubstr("compiled in 0 ms"));
+}
+
+TEST(TuneProcess, CheckKnowsWhichKnobsAScheduleHas) {
+  const TemporaryFolder folder;
+  const auto check = [&](const std::string& knobs) {
+    test::write_text(folder.path("c.coco"), test::read_text("examples/sgd.coco") +
+                                                "choice c for sgd {\n  else: sharded " + knobs +
+                                                "\n}\n");
+    return run_tool("check " + folder.path("c.coco"));
+  };
+  EXPECT_THAT(check("direct").out, HasSubstr("# choice c: 1 case\n"));
+  const ToolResult wrong = check("chunks(3)");
+  EXPECT_NE(wrong.exit_code, 0);
+  EXPECT_THAT(wrong.err, AllOf(HasSubstr("c.coco:"), HasSubstr("overlapped groups")));
+}
+
+TEST(TuneProcess, ABadRateIsMeasuredAnew) {
+  const TemporaryFolder cache;
+  const std::string tune = "tune examples/sgd.coco --ranks 2 --dim N=77 --json";
+  run_tool(tune, cache.path(""));
+  const std::string rates = cache.path("rates-2.json"), good = test::read_text(rates);
+  std::string bad = good;
+  const std::size_t at = bad.find("\"wait_us\": ") + 11;
+  test::write_text(rates, bad.replace(at, bad.find_first_of(",\n", at) - at, "0"));
+  EXPECT_EQ(run_tool(tune, cache.path("")).exit_code, 0);
+  EXPECT_EQ(test::read_text(rates).find("\"wait_us\": 0,"), std::string::npos);
 }
 
 TEST(TuneProcess, JsonHasEveryTrial) {
@@ -113,6 +198,19 @@ TEST(TuneProcess, JsonHasEveryTrial) {
   EXPECT_EQ(json_at(result.out, "trials/" + winner + "/refused"), "");
   const std::string plain = json_at(result.out, "unscheduled");
   EXPECT_EQ(json_at(result.out, "trials/" + plain + "/schedule"), "unscheduled");
+}
+
+TEST(TuneProcess, ExhaustiveMeasuresAllAndTellsWhatWouldHaveBeenPicked) {
+  const std::string sum = "tune tutorial/01_sum.coco --ranks 2 --dim N=4096 --exhaustive";
+  const ToolResult result = run_tool(sum + " --json");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(json_at(result.out, "complete"), "true");
+  const std::string picked = json_at(result.out, "picked");
+  EXPECT_NE(json_at(result.out, "trials/" + picked + "/us"), "");
+  for (int trial = 0; trial < 5; ++trial) {
+    EXPECT_NE(json_at(result.out, "trials/" + std::to_string(trial) + "/us"), "null");
+  }
+  EXPECT_THAT(run_tool(sum).out, HasSubstr("without --exhaustive the choice is "));
 }
 
 TEST(TuneProcess, ARankThatIsKilledEndsIt) {
@@ -159,7 +257,7 @@ TEST(TuneProcess, SweepsThatAreNoneAreRefused) {
   for (const auto& [sweep, why] :
        {std::pair<std::string, std::string>{"N", "--sweep takes DIM=FIRST..LAST"},
         {"N=2^4", "--sweep takes DIM=FIRST..LAST"},
-        {"K=1..2", "K is no dim that has one size; the program has N"},
+        {"K=1..2", "K is no dim of one size, as a sweep takes; the program has N"},
         {"N=8..4", "from 8 to 4"},
         {"N=0..4", "from 0 to 4"},
         {"N=3^4..2^5", "'3^4' is no size"},

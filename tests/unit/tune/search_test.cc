@@ -123,6 +123,47 @@ TEST(Search, StopsWhenItsTimeIsOver) {
   EXPECT_TRUE(found.candidates[0].steps.empty());
 }
 
+TEST(Search, WithTooManyGraphsTheCheapestAreFollowedToTheirEnd) {
+  const Example example{"attention", kTokens, {2}, "overlapped"};
+  const Search found = searched(example, {.exhaustive = true, .most_graphs = 200});
+  EXPECT_FALSE(found.complete);
+  EXPECT_LE(found.graphs, 201u);
+  const auto overlaps = [](const Candidate& candidate) {
+    return !candidate.steps.empty() && candidate.steps.back().verb == "overlap";
+  };
+  EXPECT_GT(std::ranges::count_if(found.candidates, overlaps), 10);
+}
+
+TEST(Search, ExhaustiveFollowsWhatIsNotTheCheapestToo) {
+  const Example example{"attention", kTokens, {2}, ""};
+  const Search all = searched(example, {.exhaustive = true});
+  EXPECT_TRUE(all.complete);
+  EXPECT_EQ(all.pruned, 0u);
+  std::set<std::uint64_t> keys;
+  for (const Candidate& candidate : all.candidates) {
+    keys.insert(graph_key(candidate.applied.graph));
+  }
+  const Search some = searched(example, kNoClock);
+  EXPECT_GT(some.pruned, 0u);
+  EXPECT_GT(all.candidates.size(), 2 * some.candidates.size());
+  for (const Candidate& candidate : some.candidates) {
+    EXPECT_TRUE(keys.contains(graph_key(candidate.applied.graph)));
+  }
+}
+
+TEST(Search, ValuesOfOneDimAreCutInOneWay) {
+  const auto has_slice = [](const Candidate& candidate) {
+    return std::ranges::any_of(
+        candidate.steps, [](const Step& step) { return without_slices(step) != text_of(step); });
+  };
+  for (const Candidate& candidate :
+       searched({"sgd", {{"N", 5000}}, {2}, ""}, kNoClock).candidates) {
+    EXPECT_FALSE(has_slice(candidate)) << text_of(candidate.steps[0]);
+  }
+  const Search found = searched({"attention", kTokens, {2}, ""}, kNoClock);
+  EXPECT_TRUE(std::ranges::any_of(found.candidates, has_slice));
+}
+
 TEST(Search, WhatHasNoPriceIsLeftOut) {
   const Graph graph = read_file("examples/sgd.coco").program();
   const Search found = search(
