@@ -39,8 +39,12 @@ prebuilt::Contents contents_of(const BuildArguments& arguments, Context& context
 
 int build(const BuildArguments& arguments, Context& context) {
   const prebuilt::Contents contents = contents_of(arguments, context);
-  check_writable(arguments.library);
-  check_writable(arguments.header);
+  check_output(arguments.library, arguments.file);
+  check_output(arguments.header, arguments.file);
+  if (arguments.library == arguments.header) {
+    throw UserError(ErrorKind::usage,
+                    "-o and --header are both " + arguments.header + "; needed are two files");
+  }
   const std::vector<std::string> sources = prebuilt::source_texts(contents);
   runtime::Toolchain().build_library(sources, arguments.library);
   const std::string text = prebuilt::header_text(contents);

@@ -18,6 +18,15 @@ std::string options_text(const Knobs& knobs) {
   return out + (out.empty() ? "" : " ") + "--protocol " + (*knobs.one_shot ? "one-shot" : "direct");
 }
 
+std::string busy_text(double spread) {
+  constexpr double kBusy = 0.3;
+  if (spread <= kBusy) return "";
+  return fmt::format(
+      "Some rounds took {:.0f} % longer than others: something else ran here. `coconet tune`, when "
+      "it is quiet, replaces this decision.\n",
+      100 * spread);
+}
+
 void give_scalars(const Graph& graph, execute::GlobalTensors& given) {
   RunArguments missing;
   for (const Node& node : graph.nodes()) {
@@ -59,6 +68,9 @@ void tell(const tune::Decision& decision, const Knobs& used) {
   text += knobs.empty() ? "" : ", with " + knobs;
   if (used != decision.knobs) text += "; run with " + options_text(used) + ", as typed";
   text += "\n";
+  if (const std::string busy = busy_text(decision.spread); !busy.empty()) {
+    text += "coconet: " + busy;
+  }
   if (!plain) text += coconet::text_of(decision.schedule);
   std::fputs(text.c_str(), stderr);
 }

@@ -13,6 +13,10 @@ namespace coconet::cli {
 // "--chunks 8 --protocol direct", as `run` takes them.
 std::string options_text(const Knobs& knobs);
 
+// If rounds of a schedule differ by so much (Trial::spread) that something else must have run: a
+// sentence; else "".
+std::string busy_text(double spread);
+
 // Scalars of the program that have no value get 1: what tuning measures hardly depends on them.
 void give_scalars(const Graph& graph, execute::GlobalTensors& given);
 

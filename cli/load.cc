@@ -1,10 +1,12 @@
 #include "cli/load.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 
 #include "coconet/base/error.h"
 #include "coconet/base/nearest.h"
+#include "coconet/io/write_file.h"
 #include "coconet/plan/staging.h"
 
 namespace coconet::cli {
@@ -52,6 +54,16 @@ const Graph& program_of(const File& file, const FileArguments& arguments) {
                                           listed(names));
   }
   return file.program(arguments.program);
+}
+
+void check_output(const std::string& path, const FileArguments& arguments) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(path, arguments.file, ignored)) {
+    throw UserError(ErrorKind::usage, path +
+                                          " is the file that is read, and would be written over; "
+                                          "needed is another");
+  }
+  check_writable(path);
 }
 
 std::vector<std::string> staged_of(const std::optional<std::string>& option, const Graph& graph) {

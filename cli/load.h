@@ -21,6 +21,8 @@ struct Context {
 // one of a name that the file has not.
 File load(const FileArguments& arguments, Context& context);
 const Graph& program_of(const File& file, const FileArguments& arguments);
+// That a file can be written there. UserError(usage) if that is the one that is read.
+void check_output(const std::string& path, const FileArguments& arguments);
 // The names that --staged means.
 std::vector<std::string> staged_of(const std::optional<std::string>& option, const Graph& graph);
 using DTypes = std::map<std::string, DTypeKind>;  // of dtype parameters

@@ -82,14 +82,7 @@ class Tune {
       page_ = (std::filesystem::path(arguments.report) / "index.html").string();
     }
     for (const std::string& path : {run.out, arguments.plot, page_}) {
-      if (path.empty()) continue;
-      std::error_code ignored;
-      if (std::filesystem::equivalent(path, run.file.file, ignored)) {
-        throw UserError(ErrorKind::usage, path +
-                                              " is the file that is read, and would be written "
-                                              "over; needed is another");
-      }
-      check_writable(path);
+      if (!path.empty()) check_output(path, run.file);
     }
     setting_.mesh = mesh_of(run, program.mesh());
     setting_.seed = run.seed;
@@ -127,7 +120,8 @@ class Tune {
 
  private:
   std::string once() {
-    TuneReport report{graph_, setting_, place(), tune::tune(graph_, given_, setting_, options_)};
+    TuneReport report{graph_, setting_, options_.staged, place(),
+                      tune::tune(graph_, given_, setting_, options_)};
     if (const std::string& note = report.tuning.note; !note.empty()) {
       std::fprintf(stderr, "coconet: warning: %s; going on without it, and nothing is kept\n",
                    note.c_str());

@@ -127,7 +127,8 @@ std::string trials_of(const Tuning& tuning) {
 
 // By the model, as nothing else knows the launches of one kernel.
 std::string launches_of(const TuneReport& report, const Trial& trial) {
-  const plan::Plan plan = plan::from_schedule(apply(report.program, trial.schedule).graph);
+  const plan::Plan plan = plan::from_schedule(apply(report.program, trial.schedule).graph,
+                                              {.schedule = "", .staged = report.staged});
   const plan::BoundPlan bound =
       plan::bind(plan, report.setting.sizes, report.setting.mesh, trial.knobs.chunks);
   const plan::Cost cost = plan::cost_of(bound, report.tuning.rates);
@@ -162,7 +163,7 @@ std::string page_of(const TuneReport& report) {
          escaped(picked_text(tuning)) + "</pre>\n";
   out +=
       "<h2>What was measured</h2>\n<p>In turns on the same ranks, each call from the same "
-      "inputs; the median of calls, of the slowest rank. Bars: time.</p>\n" +
+      "inputs; of the slowest rank, the median of the quickest of four rounds. Bars: time.</p>\n" +
       trials_of(tuning);
   const auto listing = [&](const Trial& trial) {
     return Listing(apply(report.program, trial.schedule).graph).html();

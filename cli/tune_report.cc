@@ -18,7 +18,6 @@ using tune::Trial;
 using tune::Tuning;
 
 constexpr std::size_t kMostUnmeasured = 5;  // lines
-constexpr double kBusy = 0.3;               // of a spread
 
 std::string steps_text(const Trial& trial) {
   if (trial.schedule.steps.empty()) return "unscheduled";
@@ -151,12 +150,7 @@ std::string verdict_of(const TuneReport& report) {
         fmt::format("The first line took {:.1f} % less, which is not worth its steps or knobs.\n",
                     100 * (1 - *tuning.trials[0].measured_us / *winner.measured_us));
   }
-  if (const double spread = std::max(winner.spread, plain.spread); spread > kBusy) {
-    with += fmt::format(
-        "Some rounds took {:.0f} % longer than others: something else runs here. To tune anew when "
-        "it is quiet replaces this decision.\n",
-        100 * spread);
-  }
+  with += busy_text(std::max(winner.spread, plain.spread));
   if (winner.schedule.steps.empty()) return "The unscheduled program is the quickest.\n" + with;
   const std::string out =
       fmt::format("{} us, {:.2f} times as fast as the unscheduled program ({} us, {}; now {}).\n",

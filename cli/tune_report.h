@@ -10,6 +10,7 @@ namespace coconet::cli {
 struct TuneReport {
   Graph program;
   interp::Setting setting;
+  std::vector<std::string> staged;
   std::string machine;  // and threads
   tune::Tuning tuning;
 };

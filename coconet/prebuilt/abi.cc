@@ -6,8 +6,7 @@
 
 #include "coconet/execute/join.h"
 #include "coconet/graph/walk.h"
-#include "coconet/schedule/apply.h"
-#include "coconet/schedule/file.h"
+#include "coconet/prebuilt/library_text.h"
 
 namespace coconet::prebuilt {
 namespace {
@@ -28,6 +27,10 @@ bool done(const std::function<void()>& action) {
   return false;
 }
 
+void need(bool fine, const std::string& what) {
+  if (!fine) throw UserError(ErrorKind::usage, what);
+}
+
 interp::Setting setting_of(const Graph& program, const BuiltSetting& given) {
   interp::Setting out;
   out.mesh.sizes.assign(given.mesh, given.mesh + program.mesh().size());
@@ -36,6 +39,10 @@ interp::Setting setting_of(const Graph& program, const BuiltSetting& given) {
   const auto lists = list_dims(program);
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (lists.contains(dims[d])) {
+      need(given.counts[d] >= 0 && (given.sizes[d] || given.counts[d] == 0),
+           "found " + std::to_string(given.counts[d]) + " members of the list " + dims[d] +
+               (given.sizes[d] ? "" : ", and no sizes of them") +
+               "; needed is their number, 0 or more, and a size for each");
       out.sizes.lists[dims[d]].assign(given.sizes[d], given.sizes[d] + given.counts[d]);
     } else {
       out.sizes[dims[d]] = *given.sizes[d];
@@ -54,27 +61,27 @@ std::unique_ptr<BuiltRank> joined(const Built& built, const BuiltSetting& given,
                                   const std::string& job, int rank) {
   const File file = parse_file(built.text);
   const Graph& program = file.program();
-  const std::string& name = program.header().program;
   execute::RunRequest request;
   request.setting = setting_of(program, given);
   request.threads = given.threads;
+  constexpr double kLongest = 1e9;
+  need(given.timeout >= 0 && given.timeout <= kLongest,
+       "found a timeout of " + std::to_string(given.timeout) +
+           "; needed are seconds from 0, the usual 1800, to 1e9");
   if (given.timeout > 0) {
     request.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(given.timeout * 1e3));
   }
-  const Case& one = pick(*file.choice(name, built.choice), request.setting.sizes);
+  const Case& one =
+      pick(*file.choice(program.header().program, built.choice), request.setting.sizes);
   request.knobs = one.knobs;
-  const Applied applied =
-      one.schedule.empty() ? start(program) : apply(program, file.schedule(name, one.schedule));
   const kernel::Module* module = nullptr;
   for (int s = 0; s < built.schedule_count; ++s) {
     if (built.schedules[s].name == one.schedule) module = built.schedules[s].module;
   }
   check(module != nullptr, "a library has a module for each schedule of its choice");
   const std::vector<std::string> staged(built.staged, built.staged + built.staged_count);
-  plan::Plan plan =
-      plan::from_schedule(applied.graph, {.schedule = one.schedule, .staged = staged});
-  auto out =
-      std::make_unique<BuiltRank>(BuiltRank{execute::Compiled(std::move(plan), *module), nullptr});
+  auto out = std::make_unique<BuiltRank>(
+      BuiltRank{execute::Compiled(plan_of(file, one.schedule, staged), *module), nullptr});
   out->calls = execute::join(
       out->compiled, request,
       {job, rank, std::min<std::chrono::milliseconds>(request.timeout, std::chrono::seconds(60))});
@@ -93,7 +100,10 @@ void* coconet_built_join(const coconet::prebuilt::Built* built,
                          const coconet::prebuilt::BuiltSetting* setting, const char* job,
                          std::int32_t rank) {
   std::unique_ptr<coconet::prebuilt::BuiltRank> out;
-  done([&] { out = coconet::prebuilt::joined(*built, *setting, job, rank); });
+  done([&] {
+    coconet::prebuilt::need(job != nullptr, "found no name of a job; needed is one");
+    out = coconet::prebuilt::joined(*built, *setting, job, rank);
+  });
   return out.release();
 }
 

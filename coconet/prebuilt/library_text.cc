@@ -199,18 +199,21 @@ std::string header_text(const Contents& contents) {
          "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
 
-std::vector<std::string> source_texts(const Contents& contents) {
-  // The plans that the library will make of its text: those hold what hashes are of.
-  const File file = parse_file(file_text(contents));
+plan::Plan plan_of(const File& file, const std::string& schedule,
+                   const std::vector<std::string>& staged) {
   const Graph& program = file.program();
-  const std::string& name = program.header().program;
+  const Applied applied = schedule.empty()
+                              ? start(program)
+                              : apply(program, file.schedule(program.header().program, schedule));
+  return plan::from_schedule(applied.graph, {.schedule = schedule, .staged = staged});
+}
+
+std::vector<std::string> source_texts(const Contents& contents) {
+  const File file = parse_file(file_text(contents));
   std::vector<std::string> out = {functions_source(contents)};
   const std::vector<std::string> schedules = schedule_names(contents.choice);
   for (std::size_t s = 0; s < schedules.size(); ++s) {
-    const Applied applied =
-        schedules[s].empty() ? start(program) : apply(program, file.schedule(name, schedules[s]));
-    const plan::Plan plan =
-        plan::from_schedule(applied.graph, {.schedule = schedules[s], .staged = contents.staged});
+    const plan::Plan plan = plan_of(file, schedules[s], contents.staged);
     for (const Case& one : contents.choice.cases) {
       if (one.schedule == schedules[s]) plan::check_chunks(plan, one.knobs.chunks);
     }

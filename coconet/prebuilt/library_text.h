@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "coconet/graph/graph.h"
-#include "coconet/schedule/choice.h"
-#include "coconet/schedule/step.h"
+#include "coconet/plan/plan.h"
+#include "coconet/schedule/file.h"
 
 namespace coconet::prebuilt {
 
@@ -17,6 +17,12 @@ struct Contents {
   Choice choice;
   std::vector<std::string> staged = {};  // as PlanOptions::staged
 };
+
+// The plan that a library has a module of: made of its text when it is built, and again when a rank
+// joins. `schedule`: of the file's only program; "": unscheduled. UserError for a schedule that is
+// not there, does not apply or has no plan.
+plan::Plan plan_of(const File& file, const std::string& schedule,
+                   const std::vector<std::string>& staged);
 
 // C, and C++: <program>_join and so on, each with what it takes and gives.
 std::string header_text(const Contents& contents);

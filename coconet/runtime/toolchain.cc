@@ -1,5 +1,7 @@
 #include "coconet/runtime/toolchain.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -250,9 +252,14 @@ void Toolchain::build_library(const std::vector<std::string>& sources, const fs:
   const ProcessResult result = work.run(command);
   if (!result.succeeded()) report(result, command_, text_of(command), work, work.path());
   need_library(library, text_of(command));
+  // Whole or not at all: a process may run with the file that is there now.
+  const fs::path beside = path.string() + "." + std::to_string(getpid()) + ".new";
   std::error_code error;
-  fs::copy_file(library, path, fs::copy_options::overwrite_existing, error);
+  fs::copy_file(library, beside, fs::copy_options::overwrite_existing, error);
+  if (!error) fs::rename(beside, path, error);
   if (error) {
+    std::error_code ignored;
+    fs::remove(beside, ignored);
     throw UserError(ErrorKind::data, "cannot write " + path.string() + ": " + error.message());
   }
 }

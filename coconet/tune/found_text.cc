@@ -34,7 +34,10 @@ Found found_of(const Sweep& sweep) {
     const auto used = [&](const Case& one) {
       return !one.schedule.empty() && one.schedule == swept.schedule.name;
     };
-    if (std::ranges::any_of(sweep.choice.cases, used)) out.schedules.push_back(swept.schedule);
+    const bool there = std::ranges::count(out.schedules, swept.schedule) > 0;  // with other knobs
+    if (!there && std::ranges::any_of(sweep.choice.cases, used)) {
+      out.schedules.push_back(swept.schedule);
+    }
   }
   return out;
 }

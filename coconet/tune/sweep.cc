@@ -108,8 +108,9 @@ class Sweeper {
   void measure() {
     std::vector<plan::Plan> plans;
     for (const Swept& swept : out_.schedules) {
-      plans.push_back(plan::from_schedule(apply(program_, swept.schedule).graph,
-                                          {.schedule = "", .staged = options_.staged}));
+      plans.push_back(plan::from_schedule(
+          apply(program_, swept.schedule).graph,
+          {.schedule = swept.schedule.name, .staged = options_.staged}));  // compiled already
     }
     const std::vector<execute::Compiled> compiled =
         execute::compile_all(std::move(plans), runtime::Toolchain());
@@ -165,7 +166,7 @@ class Sweeper {
       Swept& swept = out_.schedules[out_.quickest[p]];
       const bool plain = swept.schedule.steps.empty();
       if (swept.schedule.name.empty() || swept.schedule.name == kFoundSchedule) {
-        swept.schedule.name = plain ? "" : "from_" + std::to_string(out_.points[p]);
+        swept.schedule.name = plain ? "" : free_name("from_" + std::to_string(out_.points[p]));
       }
       const bool last = p + 1 == out_.points.size();
       if (!last && out_.quickest[p + 1] == out_.quickest[p]) continue;
@@ -176,6 +177,12 @@ class Sweeper {
       }
       choice.cases.push_back(std::move(one));
     }
+  }
+
+  // Not one of the user's.
+  std::string free_name(std::string name) const {
+    while (std::ranges::count(options_.schedules, name, &Schedule::name) > 0) name += "_";
+    return name;
   }
 
   const Graph& program_;

@@ -26,8 +26,8 @@ struct Trial {
   Exactness exactness = Exactness::exact;
   int launches = 0;
   double predicted_us = 0;
-  // Median of calls, of the slowest rank; none: not measured. What was not in the final round has
-  // its ratio to the unscheduled program in the first, and cannot win.
+  // Of the slowest rank, as Timing::us (tune/contest.h); none: not measured. What was not in the
+  // final round has its ratio to the unscheduled program in the first, and cannot win.
   std::optional<double> measured_us;
   bool is_final = false;  // was in the final round
   double spread = 0;      // how far the parts of that round were apart, by the median

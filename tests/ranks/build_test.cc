@@ -32,7 +32,10 @@ int main(int argc, char** argv) {
   memset(&setting, 0, sizeof setting);
   setting.mesh_dp = 2;
   setting.dim_N = atoll(argv[3]);
+  setting.timeout = -1;
+  if (sgd_join(argv[1], rank, &setting) || !strstr(sgd_error(), "seconds from 0")) return 4;
   setting.timeout = 20;
+  if (sgd_join(0, rank, &setting) || !strstr(sgd_error(), "no name of a job")) return 4;
   sgd_rank* me = sgd_join(argv[1], rank, &setting);
   if (!me) return failed("join");
   size_t bytes = 0;
@@ -122,6 +125,14 @@ TEST_F(BuildProcess, WhatThereIsNotIsRefused) {
   EXPECT_EQ(build("--schedule shraded").exit_code, 2);
   EXPECT_THAT(build("--schedule shraded").err, HasSubstr("did you mean `sharded`?"));
   EXPECT_THAT(build("--schedule auto").err, HasSubstr("--schedule auto is of run"));
+  const std::string sgd = path("own.coco"), text = test::read_text("examples/sgd.coco");
+  test::write_text(sgd, text);
+  for (const std::string& written :
+       {"-o " + sgd + " --header " + path("x.h"), "-o " + path("x.so") + " --header " + sgd,
+        "-o " + path("x") + " --header " + path("x")}) {
+    EXPECT_EQ(run_tool("build " + sgd + " " + written).exit_code, 2) << written;
+  }
+  EXPECT_EQ(test::read_text(sgd), text);
   EXPECT_EQ(build("--dtype G=f32").exit_code, 0);
   EXPECT_THAT(test::read_text(path("sgd.h")), HasSubstr("g: f32[N] local"));
   EXPECT_NE(run("5000", "bind"), 0);  // p was not staged

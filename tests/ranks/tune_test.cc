@@ -163,6 +163,14 @@ TEST(TuneProcess, WhatAutoRunsIsCompiledAlready) {
   EXPECT_THAT(result.out, HasSubstr("compiled in 0 ms"));
 }
 
+TEST(TuneProcess, APageOfWhatIsStaged) {
+  const TemporaryFolder folder;
+  const ToolResult result = run_tool(
+      "tune examples/sgd.coco --ranks 2 --dim N=400000 --staged --report " + folder.path("page"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(test::read_text(folder.path("page/index.html")), HasSubstr("</html>"));
+}
+
 TEST(TuneProcess, CheckKnowsWhichKnobsAScheduleHas) {
   const TemporaryFolder folder;
   const auto check = [&](const std::string& knobs) {
