@@ -23,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kFinalists = 4;        // beside the unscheduled program
 constexpr std::size_t kFinalistsOfAll = 12;  // if exhaustive
 constexpr double kClose = 1.3;               // times the quickest: measured anew
+constexpr std::size_t kFewestCompiled = 6;   // however long it takes: fewer say little
 constexpr double kTie = 0.01;                // by so little fewer steps are worth more
 constexpr double kKnobs = 0.03;              // and knobs as they are chosen by sizes
 constexpr std::array<std::int64_t, 4> kChunks = {2, 4, 16, 32};
@@ -113,7 +114,7 @@ class Tuner {
     const std::size_t at_once = std::max<std::size_t>(1, runtime::allowed_cores().size());
     for (std::size_t first = 0; first < runners_.size(); first += at_once) {
       const bool late = Clock::now() - began > options_.compile_time;
-      if (first > 0 && late && !options_.search.exhaustive) break;
+      if (first >= kFewestCompiled && late && !options_.search.exhaustive) break;
       say("compiling", double(first) / double(runners_.size()));
       std::vector<plan::Plan> plans;
       const std::size_t end = std::min(first + at_once, runners_.size());
