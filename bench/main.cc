@@ -13,6 +13,7 @@
 #include "bench/harness/request.h"
 #include "coconet/base/error.h"
 #include "coconet/runtime/memory.h"
+#include "coconet/runtime/segment.h"
 #include "coconet_paths.h"
 
 namespace coconet::bench {
@@ -142,7 +143,8 @@ int run(const Request& request, const std::string& folder) {
     setup.ranks = ranks;
     std::printf("ranks %d on cores", ranks);
     for (const int core : setup.cores) std::printf(" %d", core);
-    std::printf("; buffers of ours registered, but in rows that say staged\n");
+    std::printf("; buffers of ours registered, but in rows that say staged, on %s pages\n",
+                runtime::has_shared_huge_pages() ? "huge" : "small");
     print_peers(peers[ranks]);
     setup.peers = peers[ranks].there;
     measure_all(request, setup, total);

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "coconet/base/error.h"
@@ -38,6 +40,14 @@ Mapping map_aligned(std::size_t bytes, int file, int flags) {
   return {base, std::shared_ptr<void>(base, [bytes](void* p) { munmap(p, bytes); })};
 }
 
+// Where huge pages are given to those that ask, only a mapping can ask; to reserve them by the file
+// gives small ones. What is not to be had so is reserved by the file.
+void touch(const FileDescriptor& file, std::size_t bytes) {
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which systems before 5.14 refuse
+  const Mapping mapping = map_aligned(bytes, file.number(), MAP_SHARED);
+  madvise(mapping.base, bytes, kPopulateWrite);
+}
+
 }  // namespace
 
 std::size_t segment_bytes(std::size_t data_bytes) {
@@ -49,6 +59,14 @@ std::shared_ptr<void> map_private(std::size_t bytes) {
   return map_aligned(whole, -1, MAP_PRIVATE | MAP_ANONYMOUS).memory;
 }
 
+bool has_shared_huge_pages() {
+  std::ifstream in("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+  const std::string settings{std::istreambuf_iterator<char>(in), {}};
+  const std::size_t chosen = settings.find('[');
+  return chosen != settings.npos && settings.compare(chosen, 7, "[never]") != 0 &&
+         settings.compare(chosen, 6, "[deny]") != 0;
+}
+
 FileDescriptor make_segment_file(std::size_t bytes) {
   check(bytes % kHugePage == 0, "a segment is a multiple of 2 MiB");
   FileDescriptor file(memfd_create("coconet-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -56,6 +74,7 @@ FileDescriptor make_segment_file(std::size_t bytes) {
   // Reserved now: a lack of memory is an error here and not a SIGBUS at the first write.
   const std::string what = "cannot reserve " + std::to_string(bytes) + " bytes of shared memory";
   if (ftruncate(file.number(), static_cast<off_t>(bytes)) != 0) throw_system_error(what);
+  if (has_shared_huge_pages()) touch(file, bytes);
   int error = EINTR;  // as of a process that was stopped meanwhile
   while (error == EINTR) error = posix_fallocate(file.number(), 0, static_cast<off_t>(bytes));
   if (error != 0) throw_system_error(what, error);
@@ -82,7 +101,8 @@ Segment map_segment(const FileDescriptor& file, std::size_t bytes) {
 std::vector<Segment> make_thread_segments(int ranks, std::size_t bytes) {
   check(bytes % kHugePage == 0, "a segment is a multiple of 2 MiB");
   const std::size_t total = bytes * static_cast<std::size_t>(ranks);
-  const Mapping mapping = map_aligned(total, -1, MAP_SHARED | MAP_ANONYMOUS);
+  // Private memory has huge pages where shared memory has none.
+  const Mapping mapping = map_aligned(total, -1, MAP_PRIVATE | MAP_ANONYMOUS);
   std::vector<Segment> out;
   for (int rank = 0; rank < ranks; ++rank) {
     out.emplace_back(mapping.base + bytes * static_cast<std::size_t>(rank), bytes, mapping.memory);

@@ -88,8 +88,12 @@ class Segment {
 // Memory of this process alone, zero, at a 2 MiB boundary. UserError if there is not enough.
 std::shared_ptr<void> map_private(std::size_t bytes);
 
-// A sealed memfd of `bytes` (a multiple of 2 MiB), its pages reserved. UserError when there is not
-// enough memory.
+// Whether memory that processes share has huge pages where it asks for them: the system's setting
+// (/sys/kernel/mm/transparent_hugepage/shmem_enabled), "never" on most; "advise" is enough.
+bool has_shared_huge_pages();
+
+// A sealed memfd of `bytes` (a multiple of 2 MiB), its pages reserved, huge ones where there are
+// any. UserError when there is not enough memory.
 FileDescriptor make_segment_file(std::size_t bytes);
 
 // Maps the segment that make_segment_file made, here or in another process. UserError if it is not

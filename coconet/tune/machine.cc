@@ -12,6 +12,7 @@
 #include "coconet/runtime/cores.h"
 #include "coconet/runtime/file_descriptor.h"
 #include "coconet/runtime/library_cache.h"
+#include "coconet/runtime/segment.h"
 
 namespace coconet::tune {
 namespace {
@@ -43,7 +44,8 @@ std::string own_text(const std::filesystem::path& path) {
 
 std::string machine_text() {
   const std::size_t cores = runtime::allowed_cores().size();
-  return processor() + ", " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
+  return processor() + ", " + std::to_string(cores) + (cores == 1 ? " core" : " cores") +
+         (runtime::has_shared_huge_pages() ? ", huge pages in shared memory" : "");
 }
 
 nlohmann::json stored(const std::filesystem::path& file) {

@@ -7,7 +7,8 @@
 
 namespace coconet::tune {
 
-// "Intel(R) Xeon(R) Processor, 2 cores": processor and the cores that this process may run on.
+// "Intel(R) Xeon(R) Processor, 2 cores": processor, the cores that this process may run on, and
+// huge pages if ranks share any.
 std::string machine_text();
 
 // Where what was measured is kept: beside compiled libraries (runtime/library_cache.h); "" if there

@@ -4,6 +4,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
 namespace coconet::runtime {
 namespace {
 
@@ -25,6 +30,33 @@ TEST(Segment, TwoMappingsAreOneMemory) {
   EXPECT_EQ(two.data()[5], std::byte{42});
   EXPECT_EQ(two.header().progress.load(), 7u);
   EXPECT_EQ(two.header().state.load(), RankState::running);
+}
+
+// Of the mapping that `address` is in, a line of /proc/self/smaps: kilobytes.
+long kilobytes_of(const std::byte* address, const std::string& what) {
+  std::ifstream in("/proc/self/smaps");
+  bool here = false;
+  for (std::string line; std::getline(in, line);) {
+    unsigned long begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) {
+      const auto at = reinterpret_cast<std::uintptr_t>(address);
+      here = begin <= at && at < end;
+    } else if (here && line.starts_with(what + ":")) {
+      return std::strtol(line.c_str() + what.size() + 1, nullptr, 10);
+    }
+  }
+  return -1;
+}
+
+TEST(Segment, HasHugePagesWhereTheSystemGivesThem) {
+  if (!has_shared_huge_pages()) {
+    GTEST_SKIP() << "needs 2 MiB pages in shared memory: `advise` in "
+                    "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+  }
+  const FileDescriptor file = make_segment_file(4 * kHugePage);
+  const Segment segment = map_segment(file, 4 * kHugePage);
+  for (std::size_t i = 0; i < segment.data_bytes(); i += 4096) segment.data()[i] = std::byte{1};
+  EXPECT_GT(kilobytes_of(segment.data(), "ShmemPmdMapped"), 0);
 }
 
 TEST(Segment, SizeIsSealed) {
