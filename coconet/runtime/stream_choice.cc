@@ -15,16 +15,16 @@ StreamChoice::StreamChoice() { shortest_.fill(Clock::duration::max()); }
 
 StreamChoice::Call StreamChoice::begin() {
   if (calls_ == kRound) calls_ = 0;
-  const int timed = calls_++ - kUntimed;
-  if (timed < 0 || timed >= kTimed) return {kWays[chosen_], false};
-  return {kWays[static_cast<std::size_t>(timed) % kWays.size()], true};
+  const int trial = calls_++ - kUntimed;
+  if (trial < 0 || trial >= kTrial) return {kWays[chosen_], false};
+  return {kWays[static_cast<std::size_t>(trial / kTried)], trial % kTried > 0};
 }
 
 void StreamChoice::end(Clock::duration time) {
-  const int timed = calls_ - 1 - kUntimed;
-  Clock::duration& shortest = shortest_[static_cast<std::size_t>(timed) % kWays.size()];
+  const int trial = calls_ - 1 - kUntimed;
+  Clock::duration& shortest = shortest_[static_cast<std::size_t>(trial / kTried)];
   shortest = std::min(shortest, time);
-  if (timed + 1 < kTimed) return;
+  if (trial + 1 < kTrial) return;
   const auto quickest = std::min_element(shortest_.begin(), shortest_.end());
   const auto now = static_cast<double>(shortest_[chosen_].count());
   if (static_cast<double>(quickest->count()) < kGain * now) {

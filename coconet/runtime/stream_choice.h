@@ -16,7 +16,10 @@ class StreamChoice {
   static constexpr std::array kWays = {kernel::Stream::none, kernel::Stream::to_peers,
                                        kernel::Stream::all};
   static constexpr int kUntimed = 2;  // calls that a round begins with
-  static constexpr int kTimed = 9;    // the ways in turns
+  // Of each way so many in a row, the first untimed: a way leaves lines in the caches where the
+  // next call of another finds them.
+  static constexpr int kTried = 4;
+  static constexpr int kTrial = kTried * static_cast<int>(kWays.size());
   static constexpr int kRound = 256;  // calls; what is quickest in one is chosen until the next
 
   struct Call {

@@ -21,8 +21,8 @@ Calls went(StreamChoice& choice, const Calls& times) {
   return out;
 }
 
-constexpr int kTried = StreamChoice::kTimed / static_cast<int>(StreamChoice::kWays.size());
-constexpr int kRest = StreamChoice::kRound - StreamChoice::kTimed + kTried;
+constexpr int kTried = StreamChoice::kTried;
+constexpr int kRest = StreamChoice::kRound - StreamChoice::kTrial + kTried;
 constexpr int kFirst = StreamChoice::kUntimed;  // of a round, before anything is timed
 
 TEST(StreamChoice, TakesWhatIsQuickest) {
@@ -32,6 +32,19 @@ TEST(StreamChoice, TakesWhatIsQuickest) {
   EXPECT_EQ(went(choice, {300, 100, 200}), (Calls{kTried, kRest, kTried}));
   EXPECT_EQ(went(choice, {300, 200, 100}), (Calls{kTried, kTried + kFirst, kRest - kFirst}));
   EXPECT_EQ(went(choice, {100, 200, 300}), (Calls{kRest - kFirst, kTried, kTried + kFirst}));
+}
+
+// As where lines that one way leaves in the caches delay the next call of another.
+TEST(StreamChoice, AWayIsNotTimedAfterAnother) {
+  StreamChoice choice;
+  Stream before = Stream::none;
+  for (int i = 0; i < StreamChoice::kRound; ++i) {
+    const StreamChoice::Call call = choice.begin();
+    const int delay = call.stream == before ? 0 : 500;
+    if (call.timed) choice.end(microseconds((call.stream == Stream::to_peers ? 90 : 100) + delay));
+    before = call.stream;
+  }
+  EXPECT_EQ(choice.begin().stream, Stream::to_peers);
 }
 
 TEST(StreamChoice, StaysWithWhatItHasForASmallGain) {
