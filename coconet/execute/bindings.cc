@@ -55,9 +55,11 @@ std::size_t Bindings::alignment(const std::string& name) const {
 int Bindings::bind(const std::string& name, std::span<std::byte> memory) {
   const auto found = places_.find(name);
   if (found == places_.end()) {
-    throw UserError(ErrorKind::usage,
-                    "bind: " + name + " is not staged; staged are " + listed(names()) +
-                        "; the names are given where the plan is made (PlanOptions::staged)");
+    throw UserError(
+        ErrorKind::usage,
+        "bind: " + name + " is not staged; staged are " + listed(names()) +
+            "; the names are given where the plan is made (PlanOptions::staged, coconet "
+            "build --staged)");
   }
   Place& place = found->second;
   const std::size_t needed = bytes(name);

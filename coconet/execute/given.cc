@@ -70,8 +70,8 @@ void GivenInputs::check(int rank) const {
   if (missing.empty()) return;
   throw UserError(ErrorKind::usage,
                   "rank " + std::to_string(rank) + " calls without a value of " + missing +
-                      "; give each in RunRequest::inputs, or write it to own(name) or to memory "
-                      "given to bind, before the first call");
+                      "; needed is each before the first call: in RunRequest::inputs, or "
+                      "written to own(name) (in C PROGRAM_tensor) or to memory given to bind");
 }
 
 std::uint64_t hash_of_replicated(

@@ -1,12 +1,65 @@
 #include "coconet/execute/join.h"
 
+#include <sys/mman.h>
+
+#include <numeric>
+
 #include "coconet/execute/job.h"
 #include "coconet/runtime/backoff.h"
 #include "coconet/runtime/bootstrap.h"
+#include "coconet/runtime/content_hash.h"
 #include "coconet/runtime/rank_error.h"
 
 namespace coconet::execute {
 namespace {
+
+std::string sizes_text(const std::vector<std::int64_t>& sizes) {
+  constexpr std::size_t kMostShown = 8;
+  std::string all;
+  for (const std::int64_t size : sizes) all += (all.empty() ? "" : ",") + std::to_string(size);
+  if (sizes.size() <= kMostShown) return all;
+  const std::int64_t sum = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  return std::to_string(sizes.size()) + " members, " + std::to_string(sum) + " in all, " +
+         runtime::ContentHash().add(all).hex();
+}
+
+// What all ranks must have alike, or a call would be another on each.
+std::vector<std::string> setting_lines(const Graph& graph, const RunRequest& request) {
+  const interp::Setting& setting = request.setting;
+  std::vector<std::string> out;
+  for (int axis = 0; axis < graph.mesh().size(); ++axis) {
+    out.push_back(graph.mesh().axes[axis] + "=" + std::to_string(setting.mesh.sizes[axis]));
+  }
+  for (const std::string& dim : graph.header().dims) {
+    const auto list = setting.sizes.lists.find(dim);
+    const auto size = setting.sizes.find(dim);
+    if (list != setting.sizes.lists.end()) out.push_back(dim + "=" + sizes_text(list->second));
+    if (size != setting.sizes.end()) out.push_back(dim + "=" + std::to_string(size->second));
+  }
+  out.push_back("seed " + std::to_string(setting.seed));
+  Knobs knobs = request.knobs;
+  knobs.threads = 0;  // each rank's own affair
+  out.push_back("knobs " + (knobs == Knobs{} ? "chosen by size" : text_of(knobs)));
+  return out;
+}
+
+// True in this process; false in a child of it, which has its memory and would go on as this rank.
+class OwnProcess {
+ public:
+  OwnProcess() {
+    void* memory =
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) runtime::throw_system_error("cannot map a page");
+    own_ = std::shared_ptr<bool>(static_cast<bool*>(memory), [](bool* p) { munmap(p, kBytes); });
+    *own_ = true;
+    madvise(memory, kBytes, MADV_WIPEONFORK);
+  }
+  operator bool() const { return *own_; }
+
+ private:
+  static constexpr std::size_t kBytes = 4096;
+  std::shared_ptr<bool> own_;
+};
 
 // What the rank is made of.
 class Membership {
@@ -24,6 +77,14 @@ class Membership {
   // What fails here is told to the other ranks.
   template <class Action>
   void telling(const Action& action) {
+    if (!own_process_) {
+      throw UserError(ErrorKind::usage,
+                      "found a call by a fork of the process that joined; needed is that process");
+    }
+    if (failed_) {
+      throw UserError(ErrorKind::runtime,
+                      "what this rank did before has failed: the job is over for all of its ranks");
+    }
     try {
       action();
     } catch (...) {
@@ -34,7 +95,7 @@ class Membership {
   }
 
   void leave() {
-    if (!failed_) communicator_.publish_left();
+    if (!failed_ && own_process_) communicator_.publish_left();
   }
 
   const Job& job() const { return job_; }
@@ -48,12 +109,19 @@ class Membership {
                                             "; the mesh has ranks 0 to " +
                                             std::to_string(options.ranks - 1));
     }
+    constexpr std::size_t kMostName = 90;
+    if (where.job.empty() || where.job.size() > kMostName) {
+      throw UserError(ErrorKind::usage, "found a job's name of " +
+                                            std::to_string(where.job.size()) +
+                                            " bytes; needed are 1 to 90");
+    }
     job_.need_memory(0);
     return runtime::join({.job = where.job,
                           .rank = where.rank,
                           .ranks = options.ranks,
                           .data_bytes = options.data_bytes,
                           .plan_hash = options.plan_hash,
+                          .setting = setting_lines(job_.plan().graph, request_),
                           .timeout = where.timeout});
   }
 
@@ -62,6 +130,7 @@ class Membership {
   runtime::Joined joined_;  // of it, `alive` is held open
   runtime::Communicator communicator_;
   bool failed_ = false;
+  OwnProcess own_process_;
 };
 
 class JoinedRank final : private Membership, public JobRank {

@@ -88,13 +88,22 @@ std::unique_ptr<BuiltRank> joined(const Built& built, const BuiltSetting& given,
   return out;
 }
 
-execute::RankCalls& calls_of(void* rank) { return *static_cast<BuiltRank*>(rank)->calls; }
+execute::RankCalls& calls_of(void* rank) {
+  need(rank != nullptr, "found no rank; needed is what the join gave");
+  return *static_cast<BuiltRank*>(rank)->calls;
+}
+
+const char* name_of(const char* name) {
+  need(name != nullptr, "found no name of a tensor; needed is one");
+  return name;
+}
 
 }  // namespace
 }  // namespace coconet::prebuilt
 
 using coconet::prebuilt::calls_of;
 using coconet::prebuilt::done;
+using coconet::prebuilt::name_of;
 
 void* coconet_built_join(const coconet::prebuilt::Built* built,
                          const coconet::prebuilt::BuiltSetting* setting, const char* job,
@@ -102,6 +111,7 @@ void* coconet_built_join(const coconet::prebuilt::Built* built,
   std::unique_ptr<coconet::prebuilt::BuiltRank> out;
   done([&] {
     coconet::prebuilt::need(job != nullptr, "found no name of a job; needed is one");
+    coconet::prebuilt::need(setting != nullptr, "found no setting; needed is one");
     out = coconet::prebuilt::joined(*built, *setting, job, rank);
   });
   return out.release();
@@ -110,7 +120,7 @@ void* coconet_built_join(const coconet::prebuilt::Built* built,
 void* coconet_built_tensor(void* rank, const char* name, std::size_t* bytes) {
   void* out = nullptr;
   done([&] {
-    const std::span<std::byte> piece = calls_of(rank).own(name);
+    const std::span<std::byte> piece = calls_of(rank).own(name_of(name));
     if (bytes) *bytes = piece.size();
     out = piece.data();
   });
@@ -118,12 +128,15 @@ void* coconet_built_tensor(void* rank, const char* name, std::size_t* bytes) {
 }
 
 int coconet_built_bind(void* rank, const char* name, void* memory, std::size_t bytes) {
-  const auto bind = [&] { calls_of(rank).bind(name, {static_cast<std::byte*>(memory), bytes}); };
+  const auto bind = [&] {
+    coconet::prebuilt::need(memory != nullptr || bytes == 0, "found no memory; needed is some");
+    calls_of(rank).bind(name_of(name), {static_cast<std::byte*>(memory), bytes});
+  };
   return done(bind) ? 0 : -1;
 }
 
 int coconet_built_hold_constant(void* rank, const char* name) {
-  return done([&] { calls_of(rank).hold_constant(name); }) ? 0 : -1;
+  return done([&] { calls_of(rank).hold_constant(name_of(name)); }) ? 0 : -1;
 }
 
 int coconet_built_call(void* rank) {

@@ -99,7 +99,10 @@ std::string tensors_text(const Graph& program) {
   const auto add = [&](const std::string& kind, const std::string& name, const Node& node) {
     TensorType type = node.type;
     type.dtype = DType{type.dtype.kind};  // not by a parameter's name
-    out += fmt::format("   {:8} {}: {}\n", kind, name, type.text(program.mesh()));
+    const Input* input = std::get_if<Input>(&node.op);
+    const bool has_default = input && input->default_value;
+    out += fmt::format("   {:8} {}: {}{}\n", kind, name, type.text(program.mesh()),
+                       has_default ? fmt::format(" = {}", *input->default_value) : "");
   };
   for (const Node& node : program.nodes()) {
     if (const Input* input = std::get_if<Input>(&node.op)) {
@@ -112,6 +115,35 @@ std::string tensors_text(const Graph& program) {
     add("output", output.name, program.node(output.node));
   }
   return out;
+}
+
+// As each schedule has them: it may slice a state.
+std::string tensors_text(const Contents& contents) {
+  std::vector<std::pair<std::string, std::string>> all;  // tensors; schedules
+  for (const std::string& name : schedule_names(contents.choice)) {
+    const auto is_named = [&](const Schedule& schedule) { return schedule.name == name; };
+    const auto schedule = std::ranges::find_if(contents.schedules, is_named);
+    const bool plain = schedule == contents.schedules.end();
+    const std::string text =
+        tensors_text(plain ? contents.program : apply(contents.program, *schedule).graph);
+    const std::string called = plain ? "unscheduled" : name;
+    const auto same = std::ranges::find(all, text, [](const auto& one) { return one.first; });
+    if (same == all.end()) {
+      all.emplace_back(text, called);
+    } else {
+      same->second += ", " + called;
+    }
+  }
+  std::string out;
+  for (const auto& [text, schedules] : all) {
+    out += (all.size() > 1 ? "   " + schedules + ":\n" : "") + text + "\n";
+  }
+  return out;
+}
+
+// Which sizes have which schedule, where there are several.
+std::string cases_text(const Choice& choice) {
+  return choice.cases.size() < 2 ? "" : text_of(choice) + "\n";
 }
 
 std::string setting_text(const Graph& program) {
@@ -147,6 +179,8 @@ std::string join_text(const Graph& program) {
   }
   return fmt::format(
       "{0}_rank* {0}_join(const char* job, int32_t rank, const {0}_setting* setting) {{\n"
+      "  if (!setting) {{\n"
+      "    return static_cast<{0}_rank*>(coconet_built_join(&kBuilt, nullptr, job, rank));\n  }}\n"
       "  const int32_t mesh[] = {{{1}0}};\n"
       "  const int64_t* const sizes[] = {{{2}nullptr}};\n"
       "  const int64_t counts[] = {{{3}0}};\n"
@@ -186,11 +220,13 @@ std::string header_text(const Contents& contents) {
   std::string out = fmt::format(
       "/* The program {0}, compiled by CoCoNet for processors such as that of the machine that "
       "did.\n"
-      "   Its tensors; each rank holds its piece, packed, in the order of the indices:\n\n{1}*/\n"
+      "   Its tensors; each rank holds its piece, packed, in the order of the indices (of what is\n"
+      "   sliced, the bytes that {0}_tensor tells; docs/language.md says which elements):\n\n"
+      "{1}{2}*/\n"
       "#ifndef COCONET_BUILT_{0}\n#define COCONET_BUILT_{0}\n\n#include <stddef.h>\n"
       "#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
       "typedef struct {0}_rank {0}_rank;\n\n",
-      name, tensors_text(contents.program));
+      name, tensors_text(contents), cases_text(contents.choice));
   std::string functions = kFunctions;
   for (std::size_t at = 0; (at = functions.find("{0}", at)) != functions.npos;) {
     functions.replace(at, 3, name);

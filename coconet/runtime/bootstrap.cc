@@ -7,22 +7,28 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 #include <type_traits>
 
 #include "coconet/base/error.h"
+#include "coconet/runtime/content_hash.h"
 #include "coconet/runtime/local_socket.h"
 
 namespace coconet::runtime {
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x31746f6f62636f63;  // grows with the messages' format
+constexpr std::uint64_t kMagic = 0x32746f6f62636f63;  // grows with the messages' format
+
+constexpr std::size_t kMostSetting = 1000;
 
 // What a rank believes of the job; its segment's descriptor comes with it.
 struct Hello {
   std::uint64_t magic;
   std::int64_t rank, ranks;
   std::uint64_t data_bytes, plan_hash;
+  char setting_hash[33];
+  char setting[kMostSetting];  // lines, as many as there is room for
 };
 
 // Rank 0's answer: `ranks` of these with the descriptors of rank 0, 1, ...; or one refusal.
@@ -65,13 +71,38 @@ FileDescriptor death_of(int process, FileDescriptor pipe) {
   return out.open() ? std::move(out) : std::move(pipe);
 }
 
+Hello hello_of(const JoinOptions& options) {
+  Hello out{kMagic, options.rank, options.ranks, options.data_bytes, options.plan_hash, {}, {}};
+  std::string lines;
+  for (const std::string& part : options.setting) lines += part + "\n";
+  std::strncpy(out.setting_hash, ContentHash().add(lines).hex().c_str(),
+               sizeof out.setting_hash - 1);
+  std::strncpy(out.setting, lines.c_str(), kMostSetting - 1);
+  return out;
+}
+
+// The first lines that differ, of each.
+std::pair<std::string, std::string> first_difference(const std::string& a, const std::string& b) {
+  std::istringstream lines_of_a(a), lines_of_b(b);
+  for (std::string one, other;;) {
+    const bool is_one = static_cast<bool>(std::getline(lines_of_a, one));
+    const bool is_other = static_cast<bool>(std::getline(lines_of_b, other));
+    if (!is_one || !is_other || one != other) {
+      return {is_one ? one : "other settings", is_other ? other : "other settings"};
+    }
+  }
+}
+
 // "" if it agrees with rank 0's own view.
 std::string disagreement(const JoinOptions& mine, const Hello& hello,
                          const std::vector<Member>& members) {
   const std::string who = "rank " + std::to_string(hello.rank);
+  const auto are_other = [&](const std::string& theirs, const std::string& ours) {
+    return who + " joined with " + theirs + ", rank 0 with " + ours +
+           "; all ranks of a job must agree";
+  };
   const auto differ = [&](const std::string& what, auto theirs, auto ours) {
-    return who + " joined with " + what + " " + std::to_string(theirs) + ", rank 0 with " +
-           std::to_string(ours) + "; all ranks of a job must agree";
+    return are_other(what + " " + std::to_string(theirs), std::to_string(ours));
   };
   if (hello.ranks != mine.ranks) return differ("rank count", hello.ranks, mine.ranks);
   if (hello.rank < 1 || hello.rank >= mine.ranks) {
@@ -79,11 +110,18 @@ std::string disagreement(const JoinOptions& mine, const Hello& hello,
            " ranks; legal are ranks 1 to " + std::to_string(mine.ranks - 1) + " beside rank 0";
   }
   if (members[static_cast<std::size_t>(hello.rank)].socket.open()) return who + " joined twice";
+  if (hello.plan_hash != mine.plan_hash) {
+    return differ("another program, schedule or version, of plan hash", hello.plan_hash,
+                  mine.plan_hash);
+  }
+  const Hello own = hello_of(mine);
+  if (std::memcmp(hello.setting_hash, own.setting_hash, sizeof own.setting_hash) != 0) {
+    const auto [theirs, ours] = first_difference(
+        std::string(hello.setting, strnlen(hello.setting, kMostSetting)), own.setting);
+    return are_other(theirs, ours);
+  }
   if (hello.data_bytes != mine.data_bytes) {
     return differ("segment size", hello.data_bytes, mine.data_bytes);
-  }
-  if (hello.plan_hash != mine.plan_hash) {
-    return differ("plan hash", hello.plan_hash, mine.plan_hash);
   }
   return "";
 }
@@ -212,7 +250,7 @@ std::vector<Member> ask(const JoinOptions& options, const Member& self, Deadline
     throw PeerFailure("rank 0 did not open the job's socket within " +
                       seconds_text(options.timeout) + ", so " + who + " could not join");
   }
-  const Hello hello{kMagic, options.rank, options.ranks, options.data_bytes, options.plan_hash};
+  const Hello hello = hello_of(options);
   const int both[2] = {self.segment.number(), self.death.number()};
   send_message(*socket, bytes_of(hello), both);
   std::vector<Member> members;

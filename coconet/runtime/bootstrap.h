@@ -26,6 +26,8 @@ struct JoinOptions {
   int ranks = 1;
   std::size_t data_bytes = 0;  // of each rank's segment, the same on all
   std::uint64_t plan_hash = 0;
+  // What else all ranks must have alike, in one order, each as it is to be told: "N=4096".
+  std::vector<std::string> setting = {};
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
   // A rank that has failed, as who started the ranks knows also of one that has not come; -1: none.
   std::function<int()> failed_rank = {};

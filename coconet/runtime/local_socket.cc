@@ -61,6 +61,9 @@ FileDescriptor listen_at(const std::string& name, int backlog) {
   FileDescriptor out = make_socket();
   const Address address = address_of(name);
   if (bind(out.number(), address.pointer(), address.length) != 0) {
+    if (errno == EADDRINUSE) {
+      throw UserError(ErrorKind::runtime, "a rank 0 of the job " + name + " is there already");
+    }
     throw_system_error("cannot open the job's socket \"" + name + "\"");
   }
   if (listen(out.number(), backlog) != 0) throw_system_error("cannot listen for the job's ranks");

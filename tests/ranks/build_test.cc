@@ -36,6 +36,8 @@ int main(int argc, char** argv) {
   if (sgd_join(argv[1], rank, &setting) || !strstr(sgd_error(), "seconds from 0")) return 4;
   setting.timeout = 20;
   if (sgd_join(0, rank, &setting) || !strstr(sgd_error(), "no name of a job")) return 4;
+  if (sgd_join(argv[1], rank, 0) || !strstr(sgd_error(), "found no setting")) return 4;
+  if (sgd_call(0) != -1 || !strstr(sgd_error(), "found no rank")) return 4;
   sgd_rank* me = sgd_join(argv[1], rank, &setting);
   if (!me) return failed("join");
   size_t bytes = 0;
@@ -49,6 +51,7 @@ int main(int argc, char** argv) {
   float* lr = sgd_tensor(me, "lr", 0);
   if (!p || !g || !lr || bytes != setting.dim_N * sizeof(float)) return failed("tensors");
   if (sgd_tensor(me, "q", 0) || !strstr(sgd_error(), "no input, state or output q")) return 2;
+  if (sgd_tensor(me, 0, 0) || !strstr(sgd_error(), "no name of a tensor")) return 2;
   *lr = 0.5f;
   for (int64_t i = 0; i < setting.dim_N; ++i) {
     p[i] = 10.0f + i;
@@ -115,6 +118,15 @@ TEST_F(BuildProcess, OfAChoiceTheSizesPick) {
   EXPECT_EQ(run("65"), 0);
 }
 
+// Of states each rank holds what the schedule leaves to it.
+TEST_F(BuildProcess, TheHeaderHasTypesAsScheduled) {
+  const ToolResult result = build("--schedule sharded", "examples/adam.coco");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(test::read_text(path("sgd.h")),
+              testing::AllOf(HasSubstr("state    m: f32[N] sliced(*)"),
+                             HasSubstr("scalar   lr: f32[] = 0.001")));
+}
+
 TEST_F(BuildProcess, MemoryOfTheCallersIsBound) {
   const ToolResult result = build("--schedule sharded --staged p");
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -125,6 +137,8 @@ TEST_F(BuildProcess, WhatThereIsNotIsRefused) {
   EXPECT_EQ(build("--schedule shraded").exit_code, 2);
   EXPECT_THAT(build("--schedule shraded").err, HasSubstr("did you mean `sharded`?"));
   EXPECT_THAT(build("--schedule auto").err, HasSubstr("--schedule auto is of run"));
+  EXPECT_THAT(run_tool("build examples/sgd.coco -o " + path("x.so")).err,
+              HasSubstr("build needs --header"));
   const std::string sgd = path("own.coco"), text = test::read_text("examples/sgd.coco");
   test::write_text(sgd, text);
   for (const std::string& written :

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "coconet/runtime/bootstrap.h"
+#include "coconet/runtime/local_socket.h"
 #include "coconet/runtime/shared_bytes.h"
 #include "tests/support/planned.h"
 
@@ -49,8 +50,11 @@ class JoinProcess : public testing::Test {
   }
 
   std::unique_ptr<execute::RankCalls> joined(int rank) const {
+    return joined(rank, sample_.setting);
+  }
+  std::unique_ptr<execute::RankCalls> joined(int rank, const interp::Setting& setting) const {
     execute::RunRequest request;
-    request.setting = sample_.setting;
+    request.setting = setting;
     request.timeout = std::chrono::seconds(20);
     return execute::join(compiled_, request, {job_, rank, std::chrono::seconds(3)});
   }
@@ -120,6 +124,74 @@ TEST_F(JoinProcess, WhatARankRefusesIsToldToTheOthers) {
   });
   EXPECT_THAT(errors[1], HasSubstr("x"));
   EXPECT_THAT(errors[0], HasSubstr("rank 1"));
+}
+
+// Each would compute, and no rank would see that it is something else.
+TEST_F(JoinProcess, RanksOfOtherSizesOrSeedsAreRefused) {
+  // Of ranks 0 and 1: rank 2 may come when they are gone.
+  const auto errors_of = [&](const std::function<void(interp::Setting&)>& change) {
+    const auto all = run([&](int rank) {
+      interp::Setting setting = sample_.setting;
+      if (rank == 1) change(setting);
+      joined(rank, setting);
+    });
+    return std::vector<std::string>{all[0], all[1]};
+  };
+  EXPECT_THAT(errors_of([](interp::Setting& setting) { setting.sizes["N"] = 1501; }),
+              testing::Each(HasSubstr("rank 1 joined with N=1501, rank 0 with N=1500")));
+  EXPECT_THAT(errors_of([](interp::Setting& setting) { setting.seed = 77; }),
+              testing::Each(HasSubstr("rank 1 joined with seed 77, rank 0 with seed ")));
+}
+
+TEST_F(JoinProcess, AfterAnErrorTheJobIsOver) {
+  const auto errors = run([&](int rank) {
+    const auto calls = joined(rank);
+    try {
+      calls->call();  // without x
+    } catch (const UserError&) {
+      calls->own("x");
+      calls->call();
+    }
+  });
+  EXPECT_THAT(errors, testing::Each(HasSubstr("the job is over for all of its ranks")));
+}
+
+TEST_F(JoinProcess, AForkOfARankMakesNoCalls) {
+  const auto errors = run([&](int rank) {
+    const auto calls = joined(rank);
+    calls->own("x");
+    calls->call();
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+      try {
+        calls->call();
+      } catch (const UserError& error) {
+        _exit(std::string(error.what()).find("by a fork") != std::string::npos ? 7 : 8);
+      }
+      _exit(9);
+    }
+    waitpid(child, &status, 0);
+    need(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    calls->call();
+  });
+  EXPECT_THAT(errors, testing::Each(""));
+}
+
+TEST_F(JoinProcess, ANameOfAJobHasALength) {
+  execute::RunRequest request;
+  request.setting = sample_.setting;
+  for (const std::string& name : {std::string(), std::string(91, 'j')}) {
+    EXPECT_THROW(execute::join(compiled_, request, {name, 0, std::chrono::seconds(1)}), UserError);
+  }
+}
+
+TEST_F(JoinProcess, ARankZeroThatIsThereAlreadyIsTold) {
+  const runtime::FileDescriptor there = runtime::claim_name(job_);
+  const auto errors = run([&](int rank) {
+    if (rank == 0) joined(rank);
+  });
+  EXPECT_THAT(errors[0], HasSubstr("a rank 0 of the job " + job_ + " is there already"));
 }
 
 TEST_F(JoinProcess, ARankBeyondTheMeshIsRefused) {

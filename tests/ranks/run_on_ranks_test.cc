@@ -114,8 +114,9 @@ TEST_P(RunOnRanks, AConstantInputMayBecomeAnotherConstant) {
 
 // It would be a zero, and nothing would say so.
 TEST_P(RunOnRanks, AnInputThatNobodyGivesIsRefused) {
-  expect_refused([&] { run([](execute::RankCalls& rank) { rank.call(); }); },
-                 {"calls without a value of x; give each in RunRequest::inputs"});
+  expect_refused(
+      [&] { run([](execute::RankCalls& rank) { rank.call(); }); },
+      {"calls without a value of x; needed is each before the first call: in RunRequest::inputs"});
   run([](execute::RankCalls& rank) {
     rank.own("x");  // k has a default, m is a state
     rank.call();

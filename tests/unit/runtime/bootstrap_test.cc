@@ -39,7 +39,12 @@ std::vector<JoinOptions> job(int ranks) {
   const std::string name = make_job_name();
   std::vector<JoinOptions> out;
   for (int rank = 0; rank < ranks; ++rank) {
-    out.push_back({name, rank, ranks, 100, 0xab, milliseconds(5000)});
+    out.push_back({.job = name,
+                   .rank = rank,
+                   .ranks = ranks,
+                   .data_bytes = 100,
+                   .plan_hash = 0xab,
+                   .timeout = milliseconds(5000)});
   }
   return out;
 }
@@ -110,6 +115,14 @@ TEST(Bootstrap, DisagreementNamesBothValues) {
   ranks[1].plan_hash = 0xac;
   EXPECT_THAT(join_all(ranks), testing::Each(HasSubstr("plan hash 172, rank 0 with 171")));
   ranks = job(2);
+  ranks[0].setting = {"dp=2", "N=5000", "seed 7"};
+  ranks[1].setting = {"dp=2", "N=5001", "seed 7"};
+  EXPECT_THAT(join_all(ranks), testing::Each(HasSubstr("joined with N=5001, rank 0 with N=5000")));
+  ranks = job(2);
+  ranks[0].setting = ranks[1].setting = {std::string(3000, 'a'), "seed 7"};
+  ranks[1].setting[1] = "seed 8";  // beyond what is sent
+  EXPECT_THAT(join_all(ranks), testing::Each(HasSubstr("rank 1 joined with")));
+  ranks = job(2);
   ranks[1].data_bytes = 200;
   EXPECT_THAT(join_all(ranks), testing::Each(HasSubstr("segment size 200, rank 0 with 100")));
   ranks = job(2);
@@ -124,7 +137,7 @@ TEST(Bootstrap, TwoJobsOfOneName) {
   auto ranks = job(2);
   std::future<std::string> first = std::async(std::launch::async, failure, ranks[0]);
   std::this_thread::sleep_for(milliseconds(200));
-  EXPECT_THAT(failure(ranks[0]), HasSubstr("cannot open the job's socket"));
+  EXPECT_THAT(failure(ranks[0]), HasSubstr(" is there already"));
   EXPECT_EQ(failure(ranks[1]), "joined");
   EXPECT_EQ(first.get(), "joined");
 }
