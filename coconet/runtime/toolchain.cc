@@ -29,6 +29,7 @@ constexpr const char* kFlags =
     "-shared -pthread";
 // Else a library with a static variable of an inline function could never be unloaded.
 constexpr const char* kGccFlag = "-fno-gnu-unique";
+constexpr int kMostTries = 3;  // to compile, where others remove the place
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
@@ -214,23 +215,32 @@ CompiledLibrary Toolchain::compile(const std::string& source) const {
   const std::string key = ContentHash().add(identity_).add(source).hex();
   StoredLibrary stored = cache_.find(key);
   out.from_cache = !stored.path.empty();
-  if (!out.from_cache) {
+  for (int tried = 1; stored.path.empty(); ++tried) {
     const std::shared_ptr<TemporaryDirectory> work = cache_.work_directory(out.note);
-    const fs::path text = work->path() / "module.cc";
-    const fs::path library = work->path() / "module.so";
-    write_file(text, source);
-    std::vector<std::string> command = command_;
-    command.insert(command.end(), {"-o", library.string(), text.string()});
-    const ProcessResult result = work->run(command);
-    if (!result.succeeded()) report(result, command_, text_of(command), *work, text);
-    need_library(library, text_of(command));
-    stored = cache_.store(key, library, work);
+    try {
+      stored = cache_.store(key, compile_in(*work, source), work);
+    } catch (const std::runtime_error&) {
+      // Whoever empties the cache may take the place where it is compiled.
+      if (tried == kMostTries || fs::exists(work->path())) throw;
+    }
   }
   out.path = stored.path;
   out.owner = stored.owner;
   out.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return out;
+}
+
+fs::path Toolchain::compile_in(TemporaryDirectory& work, const std::string& source) const {
+  const fs::path text = work.path() / "module.cc";
+  fs::path library = work.path() / "module.so";
+  write_file(text, source);
+  std::vector<std::string> command = command_;
+  command.insert(command.end(), {"-o", library.string(), text.string()});
+  const ProcessResult result = work.run(command);
+  if (!result.succeeded()) report(result, command_, text_of(command), work, text);
+  need_library(library, text_of(command));
+  return library;
 }
 
 void Toolchain::build_library(const std::vector<std::string>& sources, const fs::path& path) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "coconet/runtime/library_cache.h"
+#include "coconet/runtime/temporary_directory.h"
 
 namespace coconet::runtime {
 
@@ -53,6 +54,9 @@ class Toolchain {
   std::string command_text() const;
 
  private:
+  // The library, in the directory.
+  std::filesystem::path compile_in(TemporaryDirectory& work, const std::string& source) const;
+
   std::vector<std::string> command_;  // compiler and flags
   std::string identity_;              // hash of all but the source
   LibraryCache cache_;
