@@ -39,12 +39,7 @@ prebuilt::Contents contents_of(const BuildArguments& arguments, Context& context
 
 int build(const BuildArguments& arguments, Context& context) {
   const prebuilt::Contents contents = contents_of(arguments, context);
-  check_output(arguments.library, arguments.file);
-  check_output(arguments.header, arguments.file);
-  if (arguments.library == arguments.header) {
-    throw UserError(ErrorKind::usage,
-                    "-o and --header are both " + arguments.header + "; needed are two files");
-  }
+  check_outputs({arguments.library, arguments.header}, {arguments.file.file});
   const std::vector<std::string> sources = prebuilt::source_texts(contents);
   runtime::Toolchain().build_library(sources, arguments.library);
   const std::string text = prebuilt::header_text(contents);

@@ -14,13 +14,14 @@ std::string options_text(const Knobs& knobs) {
   for (std::size_t i = 0; i < knobs.chunks.size(); ++i) {
     out += (i == 0 ? "--chunks " : ",") + std::to_string(knobs.chunks[i]);
   }
-  if (!knobs.one_shot) return out;
-  return out + (out.empty() ? "" : " ") + "--protocol " + (*knobs.one_shot ? "one-shot" : "direct");
+  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : " ") + text; };
+  if (knobs.one_shot) add(*knobs.one_shot ? "--protocol one-shot" : "--protocol direct");
+  if (knobs.threads > 0) add("--threads " + std::to_string(knobs.threads));
+  return out;
 }
 
 std::string busy_text(double spread) {
-  constexpr double kBusy = 0.3;
-  if (spread <= kBusy) return "";
+  if (spread <= tune::kNoisy) return "";
   return fmt::format(
       "Some rounds took {:.0f} % longer than others: something else ran here. `coconet tune`, when "
       "it is quiet, replaces this decision.\n",
@@ -51,7 +52,8 @@ tune::Decision decided(const Graph& program, const execute::GlobalTensors& given
 // Where `typed` has none, those that were found.
 Knobs merged(const Knobs& typed, const Knobs& found) {
   return {typed.chunks.empty() ? found.chunks : typed.chunks,
-          typed.one_shot ? typed.one_shot : found.one_shot};
+          typed.one_shot ? typed.one_shot : found.one_shot,
+          typed.threads > 0 ? typed.threads : found.threads};
 }
 
 void tell(const tune::Decision& decision, const Knobs& used) {
@@ -82,7 +84,8 @@ Chosen choose(const File& file, const Graph& program, const std::string& name,
               const tune::TuneOptions& options, const Knobs& typed, bool bar) {
   if (is_auto(file, program, name)) {
     const tune::Decision decision = decided(program, given, setting, options, bar);
-    const Knobs knobs = merged(typed, decision.knobs);
+    Knobs knobs = merged(typed, decision.knobs);
+    knobs.threads = decision.knobs.threads;  // found among the threads that were typed
     tell(decision, knobs);
     return {apply(program, decision.schedule), decision.schedule.name, knobs};
   }

@@ -56,14 +56,30 @@ const Graph& program_of(const File& file, const FileArguments& arguments) {
   return file.program(arguments.program);
 }
 
-void check_output(const std::string& path, const FileArguments& arguments) {
-  std::error_code ignored;
-  if (std::filesystem::equivalent(path, arguments.file, ignored)) {
-    throw UserError(ErrorKind::usage, path +
-                                          " is the file that is read, and would be written over; "
-                                          "needed is another");
+void check_outputs(const std::vector<std::string>& written, const std::vector<std::string>& read) {
+  namespace fs = std::filesystem;
+  const auto are_one = [](const std::string& a, const std::string& b) {
+    std::error_code ignored;
+    if (fs::equivalent(a, b, ignored)) return true;
+    const fs::path whole = fs::weakly_canonical(a, ignored);
+    return !whole.empty() && whole == fs::weakly_canonical(b, ignored);
+  };
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (written[i].empty()) continue;
+    for (const std::string& file : read) {
+      if (!are_one(written[i], file)) continue;
+      throw UserError(ErrorKind::usage, written[i] +
+                                            " is a file that is read, and would be written "
+                                            "over; needed is another");
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (written[j].empty() || !are_one(written[i], written[j])) continue;
+      throw UserError(ErrorKind::usage, written[j] + " and " + written[i] +
+                                            " are one file, and both would be written; needed are "
+                                            "two");
+    }
+    check_writable(written[i]);
   }
-  check_writable(path);
 }
 
 std::vector<std::string> staged_of(const std::optional<std::string>& option, const Graph& graph) {

@@ -21,8 +21,9 @@ struct Context {
 // one of a name that the file has not.
 File load(const FileArguments& arguments, Context& context);
 const Graph& program_of(const File& file, const FileArguments& arguments);
-// That a file can be written there. UserError(usage) if that is the one that is read.
-void check_output(const std::string& path, const FileArguments& arguments);
+// That files can be written there; "" is none. UserError(usage) if one of them is `read` too, or
+// two are one.
+void check_outputs(const std::vector<std::string>& written, const std::vector<std::string>& read);
 // The names that --staged means.
 std::vector<std::string> staged_of(const std::optional<std::string>& option, const Graph& graph);
 using DTypes = std::map<std::string, DTypeKind>;  // of dtype parameters

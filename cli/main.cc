@@ -30,11 +30,6 @@ int report(const std::string& text, const std::vector<ReportedError>& errors, bo
   return errors.front().exit_code;
 }
 
-ReportedError reported(const UserError& error) {
-  return {std::string(name_of(error.kind())), error.message(), error.where().text(),
-          exit_code_of(error.kind())};
-}
-
 int report(const UserError& error, const Context& context, bool json) {
   return report(render(error, context.source_text), {reported(error)}, json);
 }
@@ -148,6 +143,9 @@ std::string unknown_option(const CLI::App& command, const std::vector<std::strin
 std::string misuse(const CLI::App& command, const CLI::ParseError& error) {
   const std::string name = command.get_name(), what = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error)) {
+    // Its text begins with what is missing.
+    const std::string missing = what.substr(0, what.find(' '));
+    if (missing.starts_with("-")) return name + " needs " + missing;
     return "a .coco file is needed, as coconet " + name + " FILE";
   }
   const std::vector<std::string> rest = command.remaining();

@@ -157,19 +157,6 @@ std::string dumped(const json& value, int indent) {
   return value.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-// Adds the keys `error` and `errors`.
-void add_errors(json& object, const std::vector<ReportedError>& errors) {
-  json all = json::array();
-  for (const ReportedError& error : errors) {
-    all.push_back({{"kind", error.kind},
-                   {"message", error.message},
-                   {"where", error.where},
-                   {"exit_code", error.exit_code}});
-  }
-  object["error"] = all[0];
-  object["errors"] = all;
-}
-
 json json_of(const Report& report, const OutputReport& output) {
   json out = {{"name", output.name},
               {"kind", output.storage ? "storage" : "output"},
@@ -188,22 +175,47 @@ json json_of(const Report& report, const OutputReport& output) {
 
 }  // namespace
 
+void add_errors(nlohmann::ordered_json& object, const std::vector<ReportedError>& errors) {
+  json all = json::array();
+  for (const ReportedError& error : errors) {
+    all.push_back({{"kind", error.kind},
+                   {"message", error.message},
+                   {"where", error.where},
+                   {"exit_code", error.exit_code}});
+  }
+  object["error"] = all[0];
+  object["errors"] = all;
+}
+
+ReportedError reported(const UserError& error) {
+  return {std::string(name_of(error.kind())), error.message(), error.where().text(),
+          exit_code_of(error.kind())};
+}
+
 std::string json_of_errors(const std::vector<ReportedError>& errors) {
   json out = json::object();
   add_errors(out, errors);
   return dumped(out, -1);
 }
 
+nlohmann::ordered_json mesh_json(const Mesh& mesh, const interp::Setting& setting) {
+  json out = json::object();
+  for (int axis = 0; axis < mesh.size(); ++axis) out[mesh.axes[axis]] = setting.mesh.sizes[axis];
+  return out;
+}
+
+nlohmann::ordered_json dims_json(const std::vector<std::string>& dims,
+                                 const interp::Setting& setting) {
+  json out = json::object();
+  for (const std::string& name : dims) {
+    const auto list = setting.sizes.lists.find(name);
+    const bool one = list == setting.sizes.lists.end();
+    out[name] = one ? json(setting.sizes.at(name)) : json(list->second);
+  }
+  return out;
+}
+
 std::string json_of(const Report& report) {
-  json mesh = json::object(), dims = json::object();
-  for (int axis = 0; axis < report.mesh.size(); ++axis) {
-    mesh[report.mesh.axes[axis]] = report.setting.mesh.sizes[axis];
-  }
-  const Sizes& sizes = report.setting.sizes;
-  for (const std::string& name : report.dims) {
-    const auto list = sizes.lists.find(name);
-    dims[name] = list == sizes.lists.end() ? json(sizes.at(name)) : json(list->second);
-  }
   json outputs = json::array();
   for (const OutputReport& output : report.outputs) outputs.push_back(json_of(report, output));
   const auto [least, most] =
@@ -211,8 +223,8 @@ std::string json_of(const Report& report) {
   json out = {{"program", report.program},
               {"schedule", report.schedule},
               {"knobs", report.knobs},
-              {"mesh", mesh},
-              {"dims", dims},
+              {"mesh", mesh_json(report.mesh, report.setting)},
+              {"dims", dims_json(report.dims, report.setting)},
               {"threads", report.threads},
               {"seed", report.setting.seed},
               {"outputs", outputs},

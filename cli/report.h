@@ -1,6 +1,7 @@
 // What a run found, as a table for people or as JSON.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,8 +52,17 @@ struct ReportedError {
   std::string kind, message, where;
   int exit_code = 0;
 };
+// `error`, the first, and `errors`, all, in the object of what came to an end nevertheless.
+void add_errors(nlohmann::ordered_json& object, const std::vector<ReportedError>& errors);
 // The object of a run that did not come to an end: `error`, the first, and `errors`, all.
 std::string json_of_errors(const std::vector<ReportedError>& errors);
+
+ReportedError reported(const UserError& error);
+
+// {"dp": 2}; {"N": 4096, "N_i": [5, 7]}.
+nlohmann::ordered_json mesh_json(const Mesh& mesh, const interp::Setting& setting);
+nlohmann::ordered_json dims_json(const std::vector<std::string>& dims,
+                                 const interp::Setting& setting);
 
 double median(std::vector<double> values);
 std::string counted(std::size_t count, const std::string& what);  // "1 step", "2 steps"

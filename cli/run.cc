@@ -105,7 +105,8 @@ class Run {
         execute::bind_dims(graph_, given_, setting_.mesh, sizes_of(arguments, graph_), files);
     timeout_ = timeout_of(arguments);
     threads_ = threads_of(arguments, setting_.mesh.ranks());
-    knobs_ = {arguments.chunks, one_shot_of(arguments)};
+    knobs_ = {arguments.chunks, one_shot_of(arguments),
+              static_cast<int>(arguments.threads.value_or(0))};
     constexpr std::int64_t kMostCalls = std::numeric_limits<int>::max();
     if (arguments.repeat < 1 || arguments.repeat > kMostCalls) {
       throw UserError(ErrorKind::usage, "--repeat must be from 1 to " + std::to_string(kMostCalls) +
@@ -177,6 +178,7 @@ class Run {
                         !arguments_.json);
     schedule_ = out.schedule;
     knobs_ = out.knobs;
+    if (knobs_.threads >= threads_) knobs_.threads = 0;  // those that a rank has
     return std::move(out.applied);
   }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/chosen.h"
 #include "cli/tune_report.h"
 
 namespace coconet::cli {
@@ -22,17 +23,20 @@ std::string letter(std::size_t schedule) {
 
 // How many times as fast as the unscheduled program the choice is, over the points.
 std::string verdict_of(const Sweep& sweep) {
-  double least = 1e300, most = 0, logarithms = 0;
+  double least = 1e300, most = 0, logarithms = 0, spread = 0;
   for (std::size_t p = 0; p < sweep.points.size(); ++p) {
     const double ratio = sweep.schedules[0].us[p] / sweep.schedules[sweep.quickest[p]].us[p];
+    spread = std::max(
+        {spread, sweep.schedules[0].spread[p], sweep.schedules[sweep.quickest[p]].spread[p]});
     least = std::min(least, ratio);
     most = std::max(most, ratio);
     logarithms += std::log(ratio);
   }
   return fmt::format(
-      "The choice is {:.2f} to {:.2f} times as fast as unscheduled, {:.2f} in the "
-      "geometric mean.\n",
-      least, most, std::exp(logarithms / static_cast<double>(sweep.points.size())));
+             "The choice is {:.2f} to {:.2f} times as fast as unscheduled, {:.2f} in the "
+             "geometric mean.\n",
+             least, most, std::exp(logarithms / static_cast<double>(sweep.points.size()))) +
+         busy_text(spread);
 }
 
 }  // namespace
@@ -57,7 +61,7 @@ std::string text_of(const SweepReport& report) {
     out += fmt::format("{:>12}", sweep.points[p]);
     for (std::size_t s = 0; s < sweep.schedules.size(); ++s) {
       const char* mark = sweep.quickest[p] == s ? "*" : " ";
-      out += fmt::format("{:>10.4g}{}", sweep.schedules[s].us[p], mark);
+      out += fmt::format("{:>10}{}", us_text(sweep.schedules[s].us[p]), mark);
     }
     out += "\n";
   }
@@ -68,24 +72,26 @@ std::string text_of(const SweepReport& report) {
   return out + "\n" + verdict_of(sweep) + "\n" + coconet::text_of(sweep.choice);
 }
 
-std::string json_of(const SweepReport& report) {
+nlohmann::ordered_json json_of(const SweepReport& report) {
   const Sweep& sweep = report.sweep;
-  nlohmann::json out = {{"program", report.program.header().program},
-                        {"dim", report.dim},
-                        {"others", report.others},
-                        {"machine", report.machine},
-                        {"points", sweep.points},
-                        {"quickest", sweep.quickest},
-                        {"seconds", sweep.seconds},
-                        {"schedules", nlohmann::json::array()},
-                        {"choice", coconet::text_of(sweep.choice)}};
+  nlohmann::ordered_json out = {{"program", report.program.header().program},
+                                {"dim", report.dim},
+                                {"others", report.others},
+                                {"machine", report.machine},
+                                {"points", sweep.points},
+                                {"quickest", sweep.quickest},
+                                {"seconds", sweep.seconds},
+                                {"schedules", nlohmann::ordered_json::array()},
+                                {"choice", coconet::text_of(sweep.choice)}};
   for (const Swept& swept : sweep.schedules) {
-    out["schedules"].push_back({{"name", swept.schedule.name},
-                                {"schedule", coconet::text_of(swept.schedule)},
-                                {"knobs", coconet::text_of(swept.knobs)},
-                                {"us", swept.us}});
+    out["schedules"].push_back(
+        {{"name", swept.schedule.name},
+         {"schedule", swept.schedule.steps.empty() ? "" : coconet::text_of(swept.schedule)},
+         {"knobs", coconet::text_of(swept.knobs)},
+         {"us", swept.us},
+         {"spread", swept.spread}});
   }
-  return out.dump(2) + "\n";
+  return out;
 }
 
 }  // namespace coconet::cli

@@ -1,6 +1,7 @@
 // What a sweep found: a table, JSON, and a plot.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "coconet/tune/sweep.h"
@@ -19,7 +20,7 @@ struct SweepReport {
 std::string legend_of(const tune::Sweep& sweep, std::size_t schedule);
 
 std::string text_of(const SweepReport& report);
-std::string json_of(const SweepReport& report);
+nlohmann::ordered_json json_of(const SweepReport& report);
 // An SVG image: time against size, both logarithmic, a line for each schedule, and where the
 // choice changes.
 std::string plot_of(const SweepReport& report);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/chosen.h"
 #include "cli/commands.h"
@@ -81,13 +82,13 @@ class Tune {
       std::filesystem::create_directories(arguments.report, ignored);
       page_ = (std::filesystem::path(arguments.report) / "index.html").string();
     }
-    for (const std::string& path : {run.out, arguments.plot, page_}) {
-      if (!path.empty()) check_output(path, run.file);
-    }
     setting_.mesh = mesh_of(run, program.mesh());
     setting_.seed = run.seed;
     execute::InputFiles files;
     given_ = read_inputs(run, program, files);
+    std::vector<std::string> read{run.file.file};
+    for (const auto& [name, file] : files) read.push_back(file);
+    check_outputs({run.out, arguments.plot, page_}, read);
     graph_ = bound(program, run.file, context,
                    execute::bind_dtypes(program, given_, dtypes_of(run.file), files));
     read_scalars(run, graph_, given_);
@@ -112,14 +113,15 @@ class Tune {
     options_.timeout = timeout_of(run);
   }
 
-  std::string perform() {
+  // The exit code.
+  int perform() {
     const Progress progress(true, arguments_.exhaustive);
     options_.progress = [&](const std::string& what, double done) { progress.show(what, done); };
     return arguments_.sweep.empty() ? once() : over_sizes();
   }
 
  private:
-  std::string once() {
+  int once() {
     TuneReport report{graph_, setting_, options_.staged, place(),
                       tune::tune(graph_, given_, setting_, options_)};
     if (const std::string& note = report.tuning.note; !note.empty()) {
@@ -127,20 +129,49 @@ class Tune {
                    note.c_str());
     }
     const tune::Decision kept = tune::keep(graph_, setting_, options_, report.tuning);
-    write_found(tune::found_of(graph_, kept), sizes_text(graph_, setting_));
-    if (!page_.empty()) write(page_, page_of(report));
-    return arguments_.run.json ? json_of(report) : text_of(report);
+    if (!kept.kept) {
+      std::fprintf(stderr,
+                   "coconet: run --schedule auto goes on taking the decision of before, which was "
+                   "made when less else ran\n");
+    }
+    return finish(report, [&] {
+      write_found(tune::found_of(graph_, kept), sizes_text(graph_, setting_));
+      if (!page_.empty()) write(page_, page_of(report));
+    });
   }
 
-  std::string over_sizes() {
+  int over_sizes() {
     const SweepReport report{graph_, range_.dim, others(), place(),
                              tune::sweep(graph_, given_, setting_, range_, options_)};
-    write_found(tune::found_of(report.sweep), report.others + " " + range_.dim + " from " +
-                                                  std::to_string(range_.least) + " to " +
-                                                  std::to_string(range_.most));
-    write(arguments_.plot, plot_of(report));
-    if (!page_.empty()) write(page_, page_of(report));
-    return arguments_.run.json ? json_of(report) : text_of(report);
+    return finish(report, [&] {
+      write_found(tune::found_of(report.sweep), report.others + " " + range_.dim + " from " +
+                                                    std::to_string(range_.least) + " to " +
+                                                    std::to_string(range_.most));
+      write(arguments_.plot, plot_of(report));
+      if (!page_.empty()) write(page_, page_of(report));
+    });
+  }
+
+  // Prints what was found, whether or not the files can be written. The exit code.
+  template <class Found, class Files>
+  int finish(const Found& report, const Files& write_files) const {
+    if (!arguments_.run.json) {
+      std::fputs(text_of(report).c_str(), stdout);
+      std::fflush(stdout);
+      write_files();
+      return 0;
+    }
+    nlohmann::ordered_json out = json_of(report);
+    int code = 0;
+    try {
+      write_files();
+    } catch (const UserError& error) {
+      std::fprintf(stderr, "error: %s\n", error.what());
+      add_errors(out, {reported(error)});
+      code = exit_code_of(error.kind());
+    }
+    std::fputs((out.dump(2) + "\n").c_str(), stdout);
+    return code;
   }
 
   // "Intel(R) Xeon(R) Processor, 2 cores; 1 thread a rank".
@@ -191,10 +222,7 @@ void add_tune(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<TuneArguments>();
   add_tune_options(*command, *arguments);
   command->callback([arguments, &chosen] {
-    chosen = [arguments](Context& context) {
-      std::fputs(Tune(*arguments, context).perform().c_str(), stdout);
-      return 0;
-    };
+    chosen = [arguments](Context& context) { return Tune(*arguments, context).perform(); };
   });
 }
 

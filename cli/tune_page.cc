@@ -25,6 +25,7 @@ constexpr const char* kStyle =
     "table{border-collapse:collapse;width:100%}td,th{padding:.25em .6em;text-align:left;"
     "border-bottom:1px solid #ddd}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}"
     "tr.won{background:#e7f4e4;font-weight:bold}tr.plain{background:#f3f3f3}"
+    "tr.before td{padding-top:1em;color:#555}"
     ".bar{height:1.1em;background:#0072b2;display:inline-block;vertical-align:middle}"
     ".two{display:flex;gap:2em;flex-wrap:wrap}.two>div{flex:1;min-width:340px}"
     ".op{margin:2px 0;border-left:8px solid #bbb;padding:.25em .6em}"
@@ -109,9 +110,16 @@ std::string trials_of(const Tuning& tuning) {
   for (const Trial& trial : tuning.trials) {
     longest = std::max(longest, trial.measured_us.value_or(0));
   }
+  bool final = true;
   for (std::size_t i = 0; i < tuning.trials.size(); ++i) {
     const Trial& trial = tuning.trials[i];
     if (!trial.measured_us) break;  // the rest were not measured
+    if (final && !trial.is_final) {
+      out +=
+          "<tr class=\"before\"><td colspan=\"5\">measured before the final round, and out"
+          "</td></tr>\n";
+    }
+    final = trial.is_final;
     const char* kind = i == tuning.winner ? "won" : i == tuning.unscheduled ? "plain" : "";
     out += fmt::format(
         "<tr class=\"{}\"><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
@@ -163,7 +171,8 @@ std::string page_of(const TuneReport& report) {
          escaped(picked_text(tuning)) + "</pre>\n";
   out +=
       "<h2>What was measured</h2>\n<p>In turns on the same ranks, each call from the same "
-      "inputs; of the slowest rank, the median of the quickest of four rounds. Bars: time.</p>\n" +
+      "inputs; of the slowest rank, six rounds, without what all took longer in one. Bars: "
+      "time.</p>\n" +
       trials_of(tuning);
   const auto listing = [&](const Trial& trial) {
     return Listing(apply(report.program, trial.schedule).graph).html();

@@ -58,7 +58,9 @@ std::string table_of(const Tuning& tuning) {
   bool final = true;
   for (const Trial& trial : tuning.trials) {
     if (trial.measured_us) {
-      if (final && !trial.is_final) out += " measured before the final round, and out:\n";
+      if (final && !trial.is_final) {
+        out += " measured before the final round, to which the closest went on, and out:\n";
+      }
       final = trial.is_final;
       out += line_of(tuning, trial);
     } else if (++unmeasured <= kMostUnmeasured) {
@@ -72,20 +74,22 @@ std::string table_of(const Tuning& tuning) {
   return out;
 }
 
-nlohmann::json json_of(const Trial& trial) {
-  nlohmann::json out = {{"schedule", steps_text(trial)},
-                        {"steps", nlohmann::json::array()},
-                        {"chunks", trial.knobs.chunks},
-                        {"protocol", !trial.knobs.one_shot   ? "auto"
-                                     : *trial.knobs.one_shot ? "one-shot"
-                                                             : "direct"},
-                        {"exact", trial.exactness == Exactness::exact},
-                        {"predicted_us", trial.predicted_us},
-                        {"refused", trial.refused}};
+nlohmann::ordered_json json_of(const Trial& trial) {
+  nlohmann::ordered_json out = {{"schedule", steps_text(trial)},
+                                {"steps", nlohmann::ordered_json::array()},
+                                {"chunks", trial.knobs.chunks},
+                                {"protocol", !trial.knobs.one_shot   ? "auto"
+                                             : *trial.knobs.one_shot ? "one-shot"
+                                                                     : "direct"},
+                                {"threads", trial.knobs.threads},
+                                {"exact", trial.exactness == Exactness::exact},
+                                {"predicted_us", trial.predicted_us},
+                                {"refused", trial.refused}};
   out["spread"] = trial.spread;
   out["final"] = trial.is_final;
   for (const Step& step : trial.schedule.steps) out["steps"].push_back(coconet::text_of(step));
-  out["us"] = trial.measured_us ? nlohmann::json(*trial.measured_us) : nlohmann::json();
+  out["us"] =
+      trial.measured_us ? nlohmann::ordered_json(*trial.measured_us) : nlohmann::ordered_json();
   return out;
 }
 
@@ -146,12 +150,17 @@ std::string verdict_of(const TuneReport& report) {
   std::string with = knobs.empty() ? "" : "With " + knobs + " as options of run.\n";
   const bool first = tuning.winner == 0 || !tuning.trials[0].refused.empty();
   if (!first) {
-    with +=
-        fmt::format("The first line took {:.1f} % less, which is not worth its steps or knobs.\n",
-                    100 * (1 - *tuning.trials[0].measured_us / *winner.measured_us));
+    with += fmt::format(
+        "The first line took {:.1f} % less, which is not worth it: steps must gain 1 %, "
+        "knobs 3 % more.\n",
+        100 * (1 - *tuning.trials[0].measured_us / *winner.measured_us));
   }
   with += busy_text(std::max(winner.spread, plain.spread));
-  if (winner.schedule.steps.empty()) return "The unscheduled program is the quickest.\n" + with;
+  if (winner.schedule.steps.empty()) {
+    return (first ? "The unscheduled program is the quickest.\n"
+                  : "Nothing gains enough over the unscheduled program.\n") +
+           with;
+  }
   const std::string out =
       fmt::format("{} us, {:.2f} times as fast as the unscheduled program ({} us, {}; now {}).\n",
                   us_text(*winner.measured_us), *plain.measured_us / *winner.measured_us,
@@ -192,33 +201,38 @@ std::string text_of(const TuneReport& report) {
     out += fmt::format("order of predicted and measured times: rank correlation {:.2f}\n",
                        *tuning.rank_correlation);
   }
+  if (!tuning.drawn.empty()) {
+    out += fmt::format("drawn from the seed: {}", fmt::join(tuning.drawn, ", ")) +
+           "; values can change times: --in gives yours\n";
+  }
   for (const std::string& line : tuning.left_out) out += "not measured: " + line + "\n";
   return out + picked_text(tuning) + "\n" + table_of(tuning) + "\n" + verdict_of(report) +
          blocked_text(report);
 }
 
-std::string json_of(const TuneReport& report) {
+nlohmann::ordered_json json_of(const TuneReport& report) {
   const Tuning& tuning = report.tuning;
-  nlohmann::json out = {{"program", report.program.header().program},
-                        {"mesh", report.setting.mesh.sizes},
-                        {"sizes", sizes_text(report.program, report.setting)},
-                        {"machine", report.machine},
-                        {"left_out", tuning.left_out},
-                        {"graphs", tuning.graphs},
-                        {"pruned", tuning.pruned},
-                        {"complete", tuning.complete},
-                        {"search_ms", tuning.search_ms},
-                        {"compile_ms", tuning.compile_ms},
-                        {"measure_ms", tuning.measure_ms},
-                        {"winner", tuning.winner},
-                        {"unscheduled", tuning.unscheduled},
-                        {"trials", nlohmann::json::array()}};
+  nlohmann::ordered_json out = {{"program", report.program.header().program},
+                                {"mesh", mesh_json(report.program.mesh(), report.setting)},
+                                {"dims", dims_json(report.program.header().dims, report.setting)},
+                                {"drawn", tuning.drawn},
+                                {"machine", report.machine},
+                                {"left_out", tuning.left_out},
+                                {"graphs", tuning.graphs},
+                                {"pruned", tuning.pruned},
+                                {"complete", tuning.complete},
+                                {"search_ms", tuning.search_ms},
+                                {"compile_ms", tuning.compile_ms},
+                                {"measure_ms", tuning.measure_ms},
+                                {"winner", tuning.winner},
+                                {"unscheduled", tuning.unscheduled},
+                                {"trials", nlohmann::ordered_json::array()}};
   if (tuning.rank_correlation) out["rank_correlation"] = *tuning.rank_correlation;
   if (tuning.picked) out["picked"] = *tuning.picked;
   for (const Trial& trial : tuning.trials) out["trials"].push_back(json_of(trial));
   const Schedule& winner = tuning.trials[tuning.winner].schedule;
   out["schedule"] = winner.steps.empty() ? "" : coconet::text_of(winner);
-  return out.dump(2) + "\n";
+  return out;
 }
 
 }  // namespace coconet::cli

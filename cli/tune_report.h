@@ -1,6 +1,7 @@
 // What a tuning found, as a table for people or as JSON.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "coconet/tune/tune.h"
@@ -29,6 +30,6 @@ std::string picked_text(const tune::Tuning& tuning);
 std::string blocked_text(const TuneReport& report);  // what stands against more steps; "": nothing
 
 std::string text_of(const TuneReport& report);
-std::string json_of(const TuneReport& report);
+nlohmann::ordered_json json_of(const TuneReport& report);
 
 }  // namespace coconet::cli

@@ -34,6 +34,7 @@ Job::Job(const Compiled& compiled, const RunRequest& request, const Inputs& inpu
       slots_(slots_of(bound_)),
       returned_(returned_of(compiled.plan())) {
   plan::check_chunks(compiled.plan(), request.knobs.chunks);
+  need_threads(request.knobs.threads);
   find_inputs(complete);
   dims_ = dims_of(compiled.plan().graph, request.setting.sizes);
   choose_small();
@@ -150,7 +151,8 @@ JobRank::JobRank(const Job& job, runtime::Communicator& communicator, std::share
                 .inputs_hash = 0,
                 .address = addresses_,
                 .constant = constant_,
-                .one_shot = job.one_shot_};
+                .one_shot = job.one_shot_,
+                .threads = job.request_.knobs.threads};
   if (job.exchanged_) exchange_inputs();
 }
 

@@ -31,13 +31,17 @@ void make_calls(const Job& job, JobRank& rank, runtime::Communicator& communicat
 
 }  // namespace
 
+static_assert(Knobs::kMostThreads == runtime::kMostThreads);
+
+void need_threads(int threads) {
+  if (threads >= 0 && threads <= runtime::kMostThreads) return;
+  throw UserError(ErrorKind::usage,
+                  "a rank has from 1 to " + std::to_string(runtime::kMostThreads) +
+                      " threads, or 0, as many as have a core; found " + std::to_string(threads));
+}
+
 int threads_of(const RunRequest& request) {
-  if (request.threads < 0 || request.threads > runtime::kMostThreads) {
-    throw UserError(ErrorKind::usage, "a rank has from 1 to " +
-                                          std::to_string(runtime::kMostThreads) +
-                                          " threads, or 0, as many as have a core; found " +
-                                          std::to_string(request.threads));
-  }
+  need_threads(request.threads);
   return request.threads > 0 ? request.threads
                              : runtime::threads_with_cores(request.setting.mesh.ranks());
 }

@@ -46,6 +46,8 @@ struct RunResult {
   std::vector<std::vector<double>> microseconds;
 };
 
+// UserError(usage) unless from 0 to the most that a rank may have.
+void need_threads(int threads);
 // Of each rank of a run. UserError(usage) for a request that is not legal.
 int threads_of(const RunRequest& request);
 

@@ -23,8 +23,26 @@ double weight_of(PointwiseFn fn) {
     case PointwiseFn::erf:
     case PointwiseFn::gelu: return 25;
     case PointwiseFn::pow: return 60;
-    default: return 1;
+    case PointwiseFn::add:
+    case PointwiseFn::sub:
+    case PointwiseFn::mul:
+    case PointwiseFn::neg:
+    case PointwiseFn::abs:
+    case PointwiseFn::relu:
+    case PointwiseFn::min:
+    case PointwiseFn::max:
+    case PointwiseFn::lt:
+    case PointwiseFn::le:
+    case PointwiseFn::gt:
+    case PointwiseFn::ge:
+    case PointwiseFn::eq:
+    case PointwiseFn::ne:
+    case PointwiseFn::logical_and:
+    case PointwiseFn::logical_or:
+    case PointwiseFn::logical_not:
+    case PointwiseFn::where: break;
   }
+  return 1;
 }
 
 double weight_of(const Statement& statement) {

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+
 #include "coconet/base/error.h"
 
 namespace coconet::runtime {
@@ -49,6 +51,7 @@ void run_call(Communicator& communicator, const kernel::Module& module,
   check(module.one_shot || !arguments.one_shot, "a module that allows it is performed one-shot");
   call.one_shot = arguments.one_shot;
   call.exchanged = arguments.exchange != nullptr;
+  if (arguments.threads > 0) call.threads = std::min(call.threads, arguments.threads);
   call.mesh_sizes = arguments.mesh_sizes.data();
   call.dims = arguments.dims.data();
   call.lists = arguments.lists.data();

@@ -40,6 +40,7 @@ struct CallArguments {
   std::span<void* const> address;                // module.buffers * ranks
   std::span<const std::uint64_t> constant = {};  // as kernel::Call, one a buffer; or none
   bool one_shot = false;                         // as kernel::Call; the module must allow it
+  int threads = 0;                               // of the rank's so many at most; 0: all
   Exchange* exchange = nullptr;                  // see Communicator::enter_call
 };
 

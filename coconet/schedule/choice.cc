@@ -31,8 +31,10 @@ std::string text_of(const Knobs& knobs) {
     out += (i == 0 ? "chunks(" : ",") + std::to_string(knobs.chunks[i]);
   }
   if (!knobs.chunks.empty()) out += ")";
-  if (!knobs.one_shot) return out;
-  return out + (out.empty() ? "" : " ") + (*knobs.one_shot ? "one_shot" : "direct");
+  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : " ") + text; };
+  if (knobs.one_shot) add(*knobs.one_shot ? "one_shot" : "direct");
+  if (knobs.threads > 0) add("threads(" + std::to_string(knobs.threads) + ")");
+  return out;
 }
 
 std::string text_of(const Choice& choice) {

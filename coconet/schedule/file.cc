@@ -285,8 +285,8 @@ const Schedule& File::schedule(std::string_view program, std::string_view name) 
     all.push_back(other.name);
     if (other.name == name) {
       throw UserError(ErrorKind::usage, "`" + std::string(name) +
-                                            "` is a choice, which run picks a "
-                                            "schedule of by its sizes; there are the schedules " +
+                                            "` is a choice among schedules, for run and "
+                                            "build; needed is one schedule: " +
                                             listed(names));
     }
   }

@@ -6,7 +6,22 @@ namespace coconet {
 namespace {
 
 using syntax::Cursor;
+using syntax::Place;
 using syntax::Word;
+
+void parse_threads(Cursor& cursor, Knobs& knobs) {
+  if (knobs.threads > 0) cursor.fail("a case has `threads` once, a number of threads of a rank");
+  cursor.advance();
+  cursor.advance();
+  const Place place = cursor.peek().place;
+  const std::int64_t threads = cursor.expect_integer("a number of threads");
+  if (threads < 1 || threads > Knobs::kMostThreads) {
+    cursor.fail(place, "a rank has from 1 to " + std::to_string(Knobs::kMostThreads) +
+                           " threads; found " + std::to_string(threads));
+  }
+  knobs.threads = static_cast<int>(threads);
+  cursor.expect(")", "after a number of threads");
+}
 
 // What may stand behind the schedule of a case.
 void parse_knobs(Cursor& cursor, Knobs& knobs) {
@@ -18,8 +33,13 @@ void parse_knobs(Cursor& cursor, Knobs& knobs) {
       knobs.one_shot = one_shot;
       continue;
     }
-    // A dim may be called chunks.
-    if (!cursor.is("chunks") || !cursor.peek(1).is("(")) break;
+    // A dim may be called as these are.
+    const bool opens = cursor.peek(1).is("(");
+    if (opens && cursor.is("threads")) {
+      parse_threads(cursor, knobs);
+      continue;
+    }
+    if (!opens || !cursor.is("chunks")) break;
     if (!knobs.chunks.empty()) cursor.fail("a case has `chunks` once, a number for each group");
     cursor.advance();
     cursor.advance();
@@ -31,8 +51,8 @@ void parse_knobs(Cursor& cursor, Knobs& knobs) {
   const bool begins_case = cursor.peek(1).is("<=") || cursor.is("else");
   if (begins_case || cursor.is("}") || cursor.is(";") || cursor.at_end()) return;
   cursor.fail("found " + Cursor::shown(cursor.peek()) +
-              " behind a case; there are the knobs chunks(N,M), one_shot and direct, then `}` or "
-              "another case");
+              " behind a case; there are the knobs chunks(N,M), one_shot, direct and "
+              "threads(N), then `}` or another case");
 }
 
 Case parse_case(Cursor& cursor) {

@@ -4,15 +4,17 @@
 
 #include "coconet/base/error.h"
 #include "coconet/execute/verify.h"
+#include "coconet/runtime/stream_choice.h"
 
 namespace coconet::tune {
 namespace {
 
 // The first calls of a plan also choose how it stores (runtime/stream_choice.h).
-constexpr int kSettling = 12;
-constexpr int kFewest = 4;       // calls of a turn
-constexpr int kMostCalls = 200;  // of a turn
-constexpr int kRounds = 4;
+constexpr int kSettling = runtime::StreamChoice::kUntimed + runtime::StreamChoice::kTrial;
+constexpr int kProbed = 4;       // calls of each, before all else
+constexpr int kFewest = 3;       // calls of a turn
+constexpr int kMostCalls = 150;  // of a turn
+constexpr int kRounds = 6;
 constexpr double kFar = 3;            // times the quickest: not measured further
 constexpr double kLongCall = 50'000;  // microseconds: of which few are made
 
@@ -24,9 +26,11 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-Timing timing_of(const std::vector<double>& rounds) {
-  const auto [least, most] = std::ranges::minmax(rounds);
-  return {least, least > 0 ? (most - least) / least : 0};
+// Of an even number the mean of the two in the middle.
+double middle(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 // How the inputs of a graph are cut.
@@ -41,6 +45,29 @@ std::string cuts_of(const Graph& graph) {
 
 }  // namespace
 
+std::vector<Timing> timings_of(const std::vector<std::vector<double>>& medians) {
+  if (medians.empty()) return {};
+  std::vector<double> levels;  // by round: how much longer than in its quickest most take
+  for (std::size_t round = 0; round < medians[0].size(); ++round) {
+    std::vector<double> ratios;
+    for (const std::vector<double>& one : medians) {
+      ratios.push_back(one[round] / *std::ranges::min_element(one));
+    }
+    levels.push_back(middle(std::move(ratios)));
+  }
+  std::vector<Timing> out;
+  for (const std::vector<double>& one : medians) {
+    std::vector<double> times;
+    for (std::size_t round = 0; round < one.size(); ++round) {
+      times.push_back(one[round] / levels[round]);
+    }
+    std::ranges::sort(times);
+    const double second = times[std::min<std::size_t>(1, times.size() - 1)];
+    out.push_back({second, times.back() / times.front() - 1});
+  }
+  return out;
+}
+
 Contest::Contest(const execute::GlobalTensors& given, const interp::Setting& setting, int threads,
                  std::chrono::milliseconds timeout)
     : given_(given), setting_(setting), threads_(threads), timeout_(timeout) {}
@@ -51,7 +78,7 @@ std::vector<Timing> Contest::measure(const std::vector<Entry>& entries,
   if (count == 0) return {};
   // A few calls of each say how many there is time for.
   std::vector<execute::Turn> turns;
-  for (int e = 0; e < count; ++e) turns.push_back({e, kFewest});
+  for (int e = 0; e < count; ++e) turns.push_back({e, kProbed});
   std::vector<double> one;
   for (const std::vector<double>& calls : take_turns(entries, turns)) {
     one.push_back(*std::ranges::min_element(calls));
@@ -77,16 +104,22 @@ std::vector<Timing> Contest::measure(const std::vector<Entry>& entries,
       turns.push_back({turn, static_cast<int>(std::clamp<double>(calls, kFewest, kMostCalls))});
     }
   }
-  std::vector<std::vector<double>> medians(entries.size());
+  std::map<int, std::vector<double>> medians;  // of those that are close, by round
   const std::vector<std::vector<double>> measured = take_turns(entries, turns);
   for (std::size_t t = settled; t < turns.size(); ++t) {
     std::vector<double> calls = measured[t];
     calls.erase(calls.begin());  // with what the turn before has left in the caches
-    medians[static_cast<std::size_t>(turns[t].contender)].push_back(median(std::move(calls)));
+    // No clock gives less, and it is divided by.
+    medians[turns[t].contender].push_back(std::max(median(std::move(calls)), 1e-3));
   }
   std::vector<Timing> out;
-  for (std::size_t e = 0; e < medians.size(); ++e) {
-    out.push_back(medians[e].empty() ? Timing{one[e], 0} : timing_of(medians[e]));
+  for (const double us : one) out.push_back({us, 0});
+  std::vector<std::vector<double>> of_close;
+  for (const auto& [entry, rounds] : medians) of_close.push_back(rounds);
+  const std::vector<Timing> timings = timings_of(of_close);
+  std::size_t next = 0;
+  for (const auto& [entry, rounds] : medians) {
+    out[static_cast<std::size_t>(entry)] = timings[next++];
   }
   return out;
 }

@@ -19,9 +19,15 @@ struct Entry {
 
 // Of calls in several rounds: medians of the times of the slowest rank, in microseconds.
 struct Timing {
-  double us = 0;      // of the quickest round: in others something else may have run as well
-  double spread = 0;  // how much longer the slowest round took, by `us`
+  double us = 0;      // as in the quickest round
+  double spread = 0;  // how much longer the slowest round took than the quickest, without the drift
 };
+
+// Of `medians[entry][round]`, as many of each. A machine's speed drifts from round to round, by a
+// fifth where cores are virtual, so what most take longer in a round than in their quickest is
+// taken out of it. What then remains are single turns in which something else ran: the second least
+// of its rounds is a schedule's time, as the least may be luck.
+std::vector<Timing> timings_of(const std::vector<std::vector<double>>& medians);
 
 class Contest {
  public:

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "coconet/execute/run.h"
 #include "coconet/graph/print.h"
 #include "coconet/kernel/dropout.h"
 #include "coconet/plan/from_schedule.h"
@@ -56,16 +57,29 @@ nlohmann::json json_of(const std::string& key, const Decision& decision) {
                         {"unscheduled_us", decision.unscheduled_us},
                         {"spread", decision.spread}};
   if (decision.knobs.one_shot) out["one_shot"] = *decision.knobs.one_shot;
+  if (decision.knobs.threads > 0) out["threads"] = decision.knobs.threads;
   return out;
 }
 
 bool is_time(double us) { return us > 0 && us < 1e15; }
 
+bool is_spread(double spread) { return spread >= 0 && spread < 1e6; }
+
+int threads_in(const nlohmann::json& json) {
+  const bool is_number = json.is_number_integer() && json >= 0 && json <= Knobs::kMostThreads;
+  return is_number ? json.get<int>() : -1;  // which is refused
+}
+
 // Throws UserError unless schedule and knobs are of the program.
 void need_legal(const Decision& decision, const Graph& program, const TuneOptions& options) {
-  const Graph scheduled = apply(program, decision.schedule).graph;
-  plan::check_chunks(plan::from_schedule(scheduled, {.schedule = "", .staged = options.staged}),
+  const auto refuse = [] { throw UserError(ErrorKind::data, "a decision of another program"); };
+  if (decision.schedule.program != program.header().program) refuse();
+  const Applied applied = apply(program, decision.schedule);
+  const bool exact = applied.exactness == Exactness::exact;
+  if (!exact && !options.search.allow_reassociation) refuse();
+  plan::check_chunks(plan::from_schedule(applied.graph, {.schedule = "", .staged = options.staged}),
                      decision.knobs.chunks);
+  execute::need_threads(decision.knobs.threads);
 }
 
 // Nothing of a file that is not whole, another's, or does not apply.
@@ -79,12 +93,14 @@ std::optional<Decision> decision_in(const nlohmann::json& json, const std::strin
     if (!text.empty()) out.schedule = parse_schedule(text);
     out.knobs.chunks = json.at("chunks").get<std::vector<std::int64_t>>();
     if (json.contains("one_shot")) out.knobs.one_shot = json.at("one_shot").get<bool>();
+    if (json.contains("threads")) out.knobs.threads = threads_in(json.at("threads"));
     out.us = json.at("us");
     out.unscheduled_us = json.at("unscheduled_us");
     out.spread = json.at("spread");
     out.from_store = true;
     need_legal(out, program, options);
-    return is_time(out.us) && is_time(out.unscheduled_us) ? std::optional(out) : std::nullopt;
+    const bool times = is_time(out.us) && is_time(out.unscheduled_us) && is_spread(out.spread);
+    return times ? std::optional(out) : std::nullopt;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   } catch (const UserError&) {
@@ -94,12 +110,16 @@ std::optional<Decision> decision_in(const nlohmann::json& json, const std::strin
   }
 }
 
-Decision keep_as(const std::string& key, const Tuning& tuning) {
+Decision keep_as(const std::string& key, const Graph& program, const TuneOptions& options,
+                 const Tuning& tuning) {
   const Trial& winner = tuning.trials[tuning.winner];
   const Trial& plain = tuning.trials[tuning.unscheduled];
-  const Decision out{winner.schedule, winner.knobs, *winner.measured_us, *plain.measured_us,
-                     std::max(winner.spread, plain.spread)};
-  if (!store_directory().empty()) store(path_of(key), json_of(key, out));
+  Decision out{winner.schedule, winner.knobs, *winner.measured_us, *plain.measured_us,
+               std::max(winner.spread, plain.spread)};
+  if (store_directory().empty()) return out;
+  const std::optional<Decision> before = decision_in(stored(path_of(key)), key, program, options);
+  out.kept = !before || out.spread <= kNoisy || before->spread > kNoisy;
+  if (out.kept) store(path_of(key), json_of(key, out));
   return out;
 }
 
@@ -107,7 +127,7 @@ Decision keep_as(const std::string& key, const Tuning& tuning) {
 
 Decision keep(const Graph& program, const interp::Setting& setting, const TuneOptions& options,
               const Tuning& tuning) {
-  return keep_as(key_of(program, setting, options), tuning);
+  return keep_as(key_of(program, setting, options), program, options, tuning);
 }
 
 Decision decide(const Graph& program, const execute::GlobalTensors& given,
@@ -118,7 +138,7 @@ Decision decide(const Graph& program, const execute::GlobalTensors& given,
       return *kept;
     }
   }
-  return keep_as(key, tune(program, given, setting, options));
+  return keep_as(key, program, options, tune(program, given, setting, options));
 }
 
 }  // namespace coconet::tune

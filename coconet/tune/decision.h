@@ -14,6 +14,7 @@ struct Decision {
   double us = 0, unscheduled_us = 0;
   double spread = 0;  // the larger of theirs, as Trial::spread
   bool from_store = false;
+  bool kept = true;  // false: it is noisy (kNoisy), and what was kept before is not
 };
 
 // The decision for this program at these sizes on this machine: the one that is kept, or, if there
@@ -25,7 +26,7 @@ struct Decision {
 // differ.
 Decision decide(const Graph& program, const execute::GlobalTensors& given,
                 const interp::Setting& setting, const TuneOptions& options = {});
-// Keeps what a tuning found, as decide() does.
+// Keeps what a tuning found, as decide() does: see Decision::kept.
 Decision keep(const Graph& program, const interp::Setting& setting, const TuneOptions& options,
               const Tuning& tuning);
 

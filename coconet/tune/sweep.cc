@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <set>
 
 #include "coconet/execute/memory_need.h"
 #include "coconet/plan/from_schedule.h"
@@ -13,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostTuned = 5;  // points at which schedules are looked for
 constexpr double kClose = 0.03;
+constexpr int kMostConfirmed = 3;  // times that changes are looked for again
 constexpr std::int64_t kMostSize = std::int64_t{1} << 62;
 
 std::vector<std::int64_t> points_of(const SweepRange& range) {
@@ -49,10 +52,12 @@ class Sweeper {
 
   Sweep run() {
     const auto began = std::chrono::steady_clock::now();
-    need_memory();
+    need_all();
     find();
-    measure();
+    compile();
+    for (std::size_t p = 0; p < out_.points.size(); ++p) measure(p);
     follow();
+    confirm();
     name();
     out_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     return std::move(out_);
@@ -65,16 +70,17 @@ class Sweeper {
     return out;
   }
 
-  // Before anything is tuned: the largest size fits.
-  void need_memory() const {
-    const std::int64_t most = out_.points.back();
-    try {
-      const plan::Plan plan =
-          plan::from_schedule(program_, {.schedule = "", .staged = options_.staged});
-      execute::need_memory_of_run(plan, at(most), {}, given_);
-    } catch (const UserError& error) {
-      throw UserError(error.kind(),
-                      range_.dim + "=" + std::to_string(most) + ": " + error.message());
+  // Before anything is tuned: every size is legal, and there is memory for it.
+  void need_all() const {
+    const plan::Plan plan =
+        plan::from_schedule(program_, {.schedule = "", .staged = options_.staged});
+    for (const std::int64_t size : out_.points) {
+      try {
+        execute::need_memory_of_run(plan, at(size), {}, given_);
+      } catch (const UserError& error) {
+        throw UserError(error.kind(),
+                        range_.dim + "=" + std::to_string(size) + ": " + error.message());
+      }
     }
   }
 
@@ -87,7 +93,7 @@ class Sweeper {
     const std::pair<std::uint64_t, Knobs> entry(key, knobs);
     if (std::ranges::count(known_, entry) > 0) return;
     known_.push_back(entry);
-    out_.schedules.push_back({schedule, knobs, {}});
+    out_.schedules.push_back({schedule, knobs, {}, {}});
   }
 
   void find() {
@@ -105,35 +111,59 @@ class Sweeper {
     }
   }
 
-  void measure() {
+  void compile() {
     std::vector<plan::Plan> plans;
     for (const Swept& swept : out_.schedules) {
       plans.push_back(plan::from_schedule(
           apply(program_, swept.schedule).graph,
           {.schedule = swept.schedule.name, .staged = options_.staged}));  // compiled already
     }
-    const std::vector<execute::Compiled> compiled =
-        execute::compile_all(std::move(plans), runtime::Toolchain());
-    std::vector<Entry> entries;
-    for (std::size_t s = 0; s < compiled.size(); ++s) {
-      entries.push_back({&compiled[s], out_.schedules[s].knobs});
+    compiled_ = execute::compile_all(std::move(plans), runtime::Toolchain());
+    for (std::size_t s = 0; s < compiled_.size(); ++s) {
+      entries_.push_back({&compiled_[s], out_.schedules[s].knobs});
+      out_.schedules[s].spread.resize(out_.points.size());
+      out_.schedules[s].us.resize(out_.points.size(), std::numeric_limits<double>::infinity());
     }
-    for (std::size_t p = 0; p < out_.points.size(); ++p) {
-      const std::int64_t size = out_.points[p];
-      say(range_.dim + "=" + std::to_string(size) + ": measuring",
-          0.6 + 0.4 * static_cast<double>(p) / static_cast<double>(out_.points.size()));
-      const interp::Setting setting = at(size);
-      execute::GlobalTensors given = given_;
-      execute::draw_missing(program_, setting, given);
-      Contest contest(given, setting, options_.threads, options_.timeout);
-      const std::vector<Timing> times = contest.measure(entries, options_.measure_time);
-      for (std::size_t s = 0; s < times.size(); ++s) out_.schedules[s].us.push_back(times[s].us);
+  }
+
+  // Of what is measured again the lesser time counts, of every schedule.
+  void measure(std::size_t point) {
+    const std::int64_t size = out_.points[point];
+    say(range_.dim + "=" + std::to_string(size) + ": measuring",
+        0.6 + 0.4 * static_cast<double>(point) / static_cast<double>(out_.points.size()));
+    const interp::Setting setting = at(size);
+    execute::GlobalTensors given = given_;
+    execute::draw_missing(program_, setting, given);
+    Contest contest(given, setting, options_.threads, options_.timeout);
+    const std::vector<Timing> times = contest.measure(entries_, options_.measure_time);
+    for (std::size_t s = 0; s < times.size(); ++s) {
+      double& us = out_.schedules[s].us[point];
+      if (times[s].us >= us) continue;
+      us = times[s].us;
+      out_.schedules[s].spread[point] = times[s].spread;
+    }
+  }
+
+  // What one measurement alone would have changed may be noise: where the choice changes, all is
+  // measured again, until it changes where it did before.
+  void confirm() {
+    std::set<std::size_t> confirmed;
+    for (int again = 0; again < kMostConfirmed; ++again) {
+      std::set<std::size_t> changes;
+      for (std::size_t p = 1; p < out_.points.size(); ++p) {
+        if (out_.quickest[p] != out_.quickest[p - 1] && !confirmed.contains(p)) changes.insert(p);
+      }
+      if (changes.empty()) return;
+      for (const std::size_t p : changes) measure(p);
+      confirmed.merge(changes);
+      follow();
     }
   }
 
   // As few changes as there can be with each point's schedule close to its quickest: always the one
   // that stays close for longest.
   void follow() {
+    out_.quickest.clear();
     while (out_.quickest.size() < out_.points.size()) {
       const std::size_t first = out_.quickest.size();
       std::size_t best = 0, end = first;
@@ -191,6 +221,8 @@ class Sweeper {
   const SweepRange& range_;
   const TuneOptions& options_;
   std::vector<std::pair<std::uint64_t, Knobs>> known_;
+  std::vector<execute::Compiled> compiled_;
+  std::vector<Entry> entries_;  // of out_.schedules, compiled
   Sweep out_;
 };
 

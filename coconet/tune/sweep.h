@@ -18,7 +18,8 @@ struct SweepRange {
 struct Swept {
   Schedule schedule;
   Knobs knobs;
-  std::vector<double> us;  // by point, as Trial::measured_us
+  std::vector<double> us;      // by point, as Trial::measured_us
+  std::vector<double> spread;  // by point, as Trial::spread
 };
 
 struct Sweep {
@@ -30,11 +31,11 @@ struct Sweep {
 };
 
 // Tunes at some of the points, then measures what has won anywhere at all of them, beside the
-// unscheduled program. Each point has a schedule within 3 % of its quickest, with as few changes as
-// that leaves.
+// unscheduled program; where the choice would change, once more. Each point has a schedule within
+// 3 % of its quickest, with as few changes as that leaves.
 // The schedules are called by where they begin to be the quickest, "from_4096". `setting` has the
 // sizes of all other dims. UserErrors as of tune, and UserError(usage) for a range that is none; a
-// size that does not fit in memory is one before anything is tuned.
+// size that is not legal or does not fit in memory is one before anything is tuned.
 Sweep sweep(const Graph& program, const execute::GlobalTensors& given,
             const interp::Setting& setting, const SweepRange& range,
             const TuneOptions& options = {});

@@ -22,6 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kFinalists = 4;        // beside the unscheduled program
 constexpr std::size_t kFinalistsOfAll = 12;  // if exhaustive
+constexpr std::size_t kMostAtOnce = 40;      // measured once before the finals
+constexpr int kLongFinals = 10;              // times as long, if exhaustive
 constexpr double kClose = 1.3;               // times the quickest: measured anew
 constexpr std::size_t kFewestCompiled = 6;   // however long it takes: fewer say little
 constexpr double kTie = 0.01;                // by so little fewer steps are worth more
@@ -52,7 +54,7 @@ class Tuner {
         contest_(given_, setting_, options.threads, options.timeout),
         picked_(picked) {
     execute::need_memory_of_run(plan_of(program_), setting_, {}, given_);
-    execute::draw_missing(program_, setting_, given_);
+    out_.drawn = execute::draw_missing(program_, setting_, given_);
   }
 
   Tuning run() {
@@ -163,10 +165,23 @@ class Tuner {
     time(all, options_.measure_time);
     first_round_ = all;
     say("measuring", 0.5);
+    // The quickest of very many are the luckiest: they are measured again, before few are left.
+    while (all.size() > kMostAtOnce) {
+      keep_third(all);
+      time(all, options_.measure_time);
+    }
     std::vector<Measured> some = finalists(all);
-    time(some, options_.measure_time);
+    time(some, options_.measure_time * (options_.search.exhaustive ? kLongFinals : 1));
     finals_ = std::move(some);
     out_.measure_ms = milliseconds_since(began);
+  }
+
+  // Of those that were measured the quicker third, and who is measured in any case.
+  void keep_third(std::vector<Measured>& all) const {
+    const double last = all[all.size() / 3].us;
+    std::erase_if(all, [&](const Measured& each) {
+      return each.us > last && each.runner != 0 && each.runner != picked_runner_;
+    });
   }
 
   // The quickest and what comes close, each with its knobs in other ways, and the unscheduled
@@ -186,6 +201,13 @@ class Tuner {
     return out;
   }
 
+  execute::RunRequest request_of_threads() const {
+    execute::RunRequest out;
+    out.setting = setting_;
+    out.threads = options_.threads;
+    return out;
+  }
+
   void add_knobs(const Measured measured, std::vector<Measured>& out) const {  // a copy: out grows
     const plan::Plan& plan = runners_[measured.runner].compiled->plan();
     const auto add = [&](const Knobs& knobs) { out.push_back({measured.runner, knobs}); };
@@ -194,6 +216,11 @@ class Tuner {
     if (setting_.mesh.ranks() > 1 && moves && plan::allows_one_shot(plan)) {
       add({{}, true});
       add({{}, false});
+    }
+    // Where threads have little to share, waiting for each other costs more than it gains.
+    const int threads = execute::threads_of(request_of_threads());
+    for (const int fewer : std::set<int>{1, threads / 2}) {
+      if (fewer >= 1 && fewer < threads) add({{}, {}, fewer});
     }
     const std::size_t groups = plan.overlaps.size();
     if (groups == 0) return;

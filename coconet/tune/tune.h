@@ -19,6 +19,9 @@ namespace coconet::tune {
 // What schedules are called that no user has written.
 inline constexpr const char* kFoundSchedule = "tuned";
 
+// A spread (Trial::spread) above this: something else must have run.
+inline constexpr double kNoisy = 0.3;
+
 // One schedule with its knobs.
 struct Trial {
   Schedule schedule;  // without steps: the unscheduled program
@@ -59,6 +62,7 @@ struct Tuning {
   bool complete = true;                    // as of Search
   std::optional<double> rank_correlation;  // Spearman's, of predicted and measured times
   plan::Rates rates;                       // that predictions are of
+  std::vector<std::string> drawn;          // inputs that were not given
   std::string note;                        // what the user should know of the cache; "": nothing
   std::vector<std::string> left_out;  // schedules of the user's that were not measured, and why
   double search_ms = 0, compile_ms = 0, measure_ms = 0;

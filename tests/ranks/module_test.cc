@@ -72,6 +72,43 @@ TEST(Module, RunsOnAllRanks) {
   }
 }
 
+// How many threads the call may use.
+constexpr char kThreads[] = R"(
+#include "coconet/kernel/call.h"
+using namespace coconet::kernel;
+static Status run(const Call& call, std::int64_t* ticks) {
+  *static_cast<double*>(call.address[call.rank]) = call.threads;
+  *ticks = 0;
+  return kOk;
+}
+extern "C" const Module coconet_module = {kAbiVersion, 78, 1, run};
+)";
+
+TEST(Module, ACallUsesNoMoreThreadsThanItIsGiven) {
+  const runtime::CompiledLibrary library = runtime::Toolchain().compile(kThreads);
+  const runtime::LoadedModule loaded(library.path, 78);
+  for (const runtime::RankKind kind : rank_kinds()) {
+    runtime::LaunchOptions options = test_launch(2, kind);
+    options.communicator.threads = 3;
+    const auto texts = outcome_texts(options, [&](Communicator& communicator) {
+      const BufferNeed need[] = {{8, true}};
+      Buffers buffers(communicator, need);
+      const int mesh[] = {2};
+      for (const auto& [given, used] : {std::pair(0, 3), {1, 1}, {2, 2}, {7, 3}}) {
+        runtime::CallArguments arguments;
+        arguments.mesh_sizes = mesh;
+        arguments.address = buffers.addresses();
+        arguments.threads = given;
+        run_call(communicator, loaded.module(), arguments);
+        double threads = 0;
+        std::memcpy(&threads, buffers.own(0).data(), sizeof threads);
+        expect(threads == used, "the threads of a call that is given " + std::to_string(given));
+      }
+    });
+    EXPECT_THAT(texts, testing::Each("finished"));
+  }
+}
+
 TEST(Module, ARankThatFailsStopsTheOthersInTheMiddle) {
   const runtime::CompiledLibrary library = runtime::Toolchain().compile(kSum);
   const runtime::LoadedModule loaded(library.path, 77);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <filesystem>
 #include <functional>
 
 #include "coconet/tune/decision.h"
@@ -132,7 +133,7 @@ TEST(TuneProcess, TheUsersFileIsKeptAndNotWrittenOver) {
   const std::string tune = "tune " + own + " --mesh dp=2,tp=1 --dim K=8,H=8 --out ";
   const ToolResult over = run_tool(tune + own);
   EXPECT_EQ(over.exit_code, 2);
-  EXPECT_THAT(over.err, HasSubstr("is the file that is read"));
+  EXPECT_THAT(over.err, HasSubstr("is a file that is read"));
   EXPECT_EQ(test::read_text(own), text);
   const ToolResult result = run_tool(tune + out);
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -140,6 +141,41 @@ TEST(TuneProcess, TheUsersFileIsKeptAndNotWrittenOver) {
   expect_verified("run " + out + " --mesh dp=2,tp=1 --dim K=8,H=8 --schedule tuned");
   // Its schedules are measured too.
   EXPECT_THAT(result.out, HasSubstr("split(total) reorder(2) reorder(1) fuse(rs, body, last, gp)"));
+}
+
+TEST(TuneProcess, NothingThatIsReadOrWrittenIsWrittenOver) {
+  const TemporaryFolder folder;
+  const std::string data = folder.path("p.npy"), out = folder.path("x.svg");
+  run_tool("run examples/sgd.coco --ranks 2 --dim N=5 --out " + folder.path("data"));
+  std::filesystem::copy(folder.path("data/p.npy"), data);
+  const std::string text = test::read_text(data);
+  const std::string tune = "tune examples/sgd.coco --ranks 2 ";
+  const ToolResult over = run_tool(tune + "--in p=" + data + " --out " + data);
+  EXPECT_EQ(over.exit_code, 2);
+  EXPECT_THAT(over.err, HasSubstr("p.npy is a file that is read"));
+  EXPECT_EQ(test::read_text(data), text);
+  const ToolResult both =
+      run_tool(tune + "--sweep N=1..2 --plot " + out + " --out " + folder.path("./x.svg"));
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_THAT(both.err, HasSubstr("are one file, and both would be written"));
+}
+
+TEST(TuneProcess, WhatIsFoundIsPrintedThoughAFileCannotBeWritten) {
+  const TemporaryFolder folder;
+  const std::string place = folder.path("place");
+  for (const std::string json : {"", " --json"}) {
+    std::filesystem::create_directory(place);
+    RunningTool tool("tune examples/sgd.coco --ranks 2 --dim N=1048576 --out " + place + "/x.coco" +
+                     json);
+    tool.wait_for_ranks(2);  // what is to be written has been looked at
+    std::filesystem::remove_all(place);
+    const ToolResult result = tool.wait();
+    EXPECT_NE(result.exit_code, 0);
+    EXPECT_THAT(result.out, HasSubstr("predicted"));
+    EXPECT_THAT(result.err, HasSubstr("x.coco"));
+    if (json.empty()) continue;
+    EXPECT_THAT(json_at(result.out, "error/message"), HasSubstr("x.coco"));
+  }
 }
 
 TEST(TuneProcess, TheUnscheduledProgramIsADecisionToo) {
@@ -206,6 +242,13 @@ TEST(TuneProcess, JsonHasEveryTrial) {
   EXPECT_EQ(json_at(result.out, "trials/" + winner + "/refused"), "");
   const std::string plain = json_at(result.out, "unscheduled");
   EXPECT_EQ(json_at(result.out, "trials/" + plain + "/schedule"), "unscheduled");
+}
+
+TEST(TuneProcess, FewerThreadsAreTriedToo) {
+  const ToolResult result =
+      run_tool("tune examples/sgd.coco --ranks 1 --dim N=65536 --threads 2 --json");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("\"threads\": 0"), HasSubstr("\"threads\": 1")));
 }
 
 TEST(TuneProcess, ExhaustiveMeasuresAllAndTellsWhatWouldHaveBeenPicked) {
@@ -276,6 +319,15 @@ TEST(TuneProcess, SweepsThatAreNoneAreRefused) {
     EXPECT_EQ(result.exit_code, 2) << sweep;
     EXPECT_THAT(result.err, HasSubstr(why));
   }
+  const TemporaryFolder folder;
+  const std::string file = folder.path("hole.coco");
+  test::write_text(
+      file,
+      "mesh world(dp)\ndim N\nrequire N <= 4 or N >= 16\nprogram hole(x: f32[N] local) "
+      "{\n  y = all_reduce(x, +)\n  return y\n}\n");
+  const ToolResult hole = run_tool("tune " + file + " --ranks 2 --sweep N=1..32");
+  EXPECT_EQ(hole.exit_code, 1);
+  EXPECT_THAT(hole.err, HasSubstr("N=8: "));
   const ToolResult plot = run_tool("tune examples/sgd.coco --ranks 2 --dim N=4 --plot x.svg");
   EXPECT_EQ(plot.exit_code, 2);
   EXPECT_THAT(plot.err, HasSubstr("--plot is of a --sweep"));

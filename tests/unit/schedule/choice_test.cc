@@ -31,7 +31,8 @@ std::string error_of(const std::string& cases, const std::string& name = "tuned"
 }
 
 const std::string kCases =
-    "  N <= 64: unscheduled one_shot\n  M <= 8: halves chunks(4,2) direct\n  else: halves";
+    "  N <= 64: unscheduled one_shot\n  M <= 8: halves chunks(4,2) direct threads(2)\n  else: "
+    "halves";
 
 TEST(Choice, TheFirstCaseThatHoldsIsPicked) {
   const File file = with(kCases);
@@ -46,7 +47,7 @@ TEST(Choice, TheFirstCaseThatHoldsIsPicked) {
   EXPECT_EQ(picked(0, 0), 0);
   EXPECT_EQ(choice->cases[0].schedule, "");
   EXPECT_EQ(choice->cases[0].knobs, (Knobs{{}, true}));
-  EXPECT_EQ(choice->cases[1].knobs, (Knobs{{4, 2}, false}));
+  EXPECT_EQ(choice->cases[1].knobs, (Knobs{{4, 2}, false, 2}));
   EXPECT_EQ(choice->cases[2].knobs, Knobs());
   EXPECT_EQ(file.choice("sum", "halves"), nullptr);
 }
@@ -86,6 +87,8 @@ TEST(Choice, MistakesAreRefusedWithWhatIsNeeded) {
               HasSubstr("the largest size of the case"));
   EXPECT_THAT(error_of("  else: halves direct one_shot"), HasSubstr("a case has one protocol"));
   EXPECT_THAT(error_of("  else: halves chunks(1) chunks(2)"), HasSubstr("`chunks` once"));
+  EXPECT_THAT(error_of("  else: halves threads(1) threads(1)"), HasSubstr("`threads` once"));
+  EXPECT_THAT(error_of("  else: halves threads(0)"), HasSubstr("from 1 to 1024 threads; found 0"));
   EXPECT_THAT(error_of("  else: halves", "halves"),
               HasSubstr("the choice halves for sum has the name of a schedule"));
   EXPECT_THAT(error_of("  else: halves", "unscheduled"), HasSubstr("cannot be called unscheduled"));
@@ -97,7 +100,7 @@ TEST(Choice, MistakesAreRefusedWithWhatIsNeeded) {
   EXPECT_THAT(user_error_of([] { with(kCases).schedule("sum", "tunde"); }),
               HasSubstr("did you mean `tuned`?"));
   EXPECT_THAT(user_error_of([] { with(kCases).schedule("sum", "tuned"); }),
-              HasSubstr("`tuned` is a choice, which run picks a schedule of by its sizes"));
+              HasSubstr("`tuned` is a choice among schedules, for run and build; needed is one"));
 }
 
 }  // namespace
