@@ -55,7 +55,9 @@ class Sinking {
     int first = phases_.count;
     for (const NodeId reader : readers_[id.index]) {
       if (!phases_.has(reader)) return -1;
-      first = std::min(first, phase_of_reads(graph_, phases_, reader));
+      // What is folded stands in memory, so an earlier phase makes it.
+      const int stored = folds_buffer(graph_.node(reader).op) ? 1 : 0;
+      first = std::min(first, phase_of_reads(graph_, phases_, reader) - stored);
     }
     return first == phases_.count ? -1 : first;
   }

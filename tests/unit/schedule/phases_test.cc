@@ -41,6 +41,19 @@ TEST(Phases, WhatIsMadeOfReceivedValuesIsMadeWhenTheyCome) {
   EXPECT_THAT(launch_of(step, 0), HasSubstr("load m"));
 }
 
+// Squares of norms, one for each member, are summed from memory.
+TEST(Phases, WhatIsFoldedFromMemoryIsMadeBefore) {
+  Sizes sizes;
+  sizes.lists["N_i"] = {1000, 70, 5};
+  const Planned step = planned(
+      "mesh world(dp)\ndim N_i\nprogram step(g: f32[N_i] list local) {\n"
+      "  total = all_reduce(g, +)\n  norms = norm(total)\n  squares = norms * norms\n"
+      "  whole = sqrt(across(squares, +))\n  scale = min(2 / whole, 1)\n  out = total * scale\n"
+      "  return out\n}\n",
+      "fuse(squares, whole, scale)", sizes, {2});
+  EXPECT_THAT(plan::print(step.plan), HasSubstr("fold + of squares"));
+}
+
 // An earlier phase has written m by then.
 TEST(Phases, WhatIsChangedMeanwhileIsReadBefore) {
   const Planned step = planned(

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "coconet/plan/cost.h"
 #include "coconet/plan/from_schedule.h"
@@ -47,6 +48,19 @@ std::ptrdiff_t place_of(const Example& example, const Search& found) {
     return graph_key(candidate.applied.graph) == graph_key(wanted);
   });
   return at == found.candidates.end() ? -1 : at - found.candidates.begin();
+}
+
+// A plan that does not hold is an InternalError, which ends the search.
+TEST(Search, EveryGraphThatItReachesHasAPlan) {
+  for (const auto& file : std::filesystem::directory_iterator("examples")) {
+    if (file.path().extension() != ".coco") continue;
+    const auto plan = [](const Graph& graph) {
+      return static_cast<double>(plan::from_schedule(graph).launches.size());
+    };
+    const File example = read_file(file.path().string());
+    EXPECT_NO_THROW(search(example.program(), plan, {.exhaustive = true, .most_graphs = 400}))
+        << file.path();
+  }
 }
 
 TEST(Search, FindsThePapersSchedulesAmongTheCheapest) {
