@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "cli/chosen.h"
 #include "cli/report.h"
 #include "coconet/schedule/candidates.h"
 #include "coconet/schedule/obstacles.h"
+#include "coconet/type/members_text.h"
 
 namespace coconet::cli {
 namespace {
@@ -26,14 +26,6 @@ std::string steps_text(const Trial& trial) {
     out += (out.empty() ? "" : "; ") + coconet::text_of(step);
   }
   return out;
-}
-
-// "5,1027"; of many: "396 members, 335707968 in all".
-std::string members_text(const std::vector<std::int64_t>& sizes) {
-  constexpr std::size_t kMostShown = 8;
-  if (sizes.size() <= kMostShown) return fmt::format("{}", fmt::join(sizes, ","));
-  return fmt::format("{} members, {} in all", sizes.size(),
-                     std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}));
 }
 
 std::string joined(const std::vector<std::string>& names) {

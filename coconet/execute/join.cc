@@ -2,26 +2,15 @@
 
 #include <sys/mman.h>
 
-#include <numeric>
-
 #include "coconet/execute/job.h"
 #include "coconet/runtime/backoff.h"
 #include "coconet/runtime/bootstrap.h"
 #include "coconet/runtime/content_hash.h"
 #include "coconet/runtime/rank_error.h"
+#include "coconet/type/members_text.h"
 
 namespace coconet::execute {
 namespace {
-
-std::string sizes_text(const std::vector<std::int64_t>& sizes) {
-  constexpr std::size_t kMostShown = 8;
-  std::string all;
-  for (const std::int64_t size : sizes) all += (all.empty() ? "" : ",") + std::to_string(size);
-  if (sizes.size() <= kMostShown) return all;
-  const std::int64_t sum = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
-  return std::to_string(sizes.size()) + " members, " + std::to_string(sum) + " in all, " +
-         runtime::ContentHash().add(all).hex();
-}
 
 // What all ranks must have alike, or a call would be another on each.
 std::vector<std::string> setting_lines(const Graph& graph, const RunRequest& request) {
@@ -33,7 +22,12 @@ std::vector<std::string> setting_lines(const Graph& graph, const RunRequest& req
   for (const std::string& dim : graph.header().dims) {
     const auto list = setting.sizes.lists.find(dim);
     const auto size = setting.sizes.find(dim);
-    if (list != setting.sizes.lists.end()) out.push_back(dim + "=" + sizes_text(list->second));
+    if (list != setting.sizes.lists.end()) {
+      runtime::ContentHash all;
+      for (const std::int64_t member : list->second) all.add(std::to_string(member));
+      out.push_back(dim + "=" + members_text(list->second));
+      out.push_back("sizes of " + dim + " whose hash is " + all.hex());  // of many not all are told
+    }
     if (size != setting.sizes.end()) out.push_back(dim + "=" + std::to_string(size->second));
   }
   out.push_back("seed " + std::to_string(setting.seed));

@@ -95,8 +95,10 @@ void Communicator::barrier(const std::string& name) {
 
 kernel::Call Communicator::enter_call(std::uint64_t plan_hash, std::uint64_t inputs_hash,
                                       Exchange* exchange) {
-  raise_failure();
-  if (in_call_) throw UserError(ErrorKind::runtime, "a call before this one has failed");
+  if (in_call_) {
+    raise_failure();
+    throw UserError(ErrorKind::runtime, "a call before this one has failed");
+  }
   const std::uint64_t number = calls_++;
   if (options_.place) options_.place->enter_call(number);
   enter(

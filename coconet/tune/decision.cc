@@ -72,11 +72,15 @@ int threads_in(const nlohmann::json& json) {
 
 // Throws UserError unless schedule and knobs are of the program.
 void need_legal(const Decision& decision, const Graph& program, const TuneOptions& options) {
-  const auto refuse = [] { throw UserError(ErrorKind::data, "a decision of another program"); };
-  if (decision.schedule.program != program.header().program) refuse();
+  if (decision.schedule.program != program.header().program) {
+    throw UserError(ErrorKind::data, "a decision for " + decision.schedule.program +
+                                         "; needed is one for " + program.header().program);
+  }
   const Applied applied = apply(program, decision.schedule);
   const bool exact = applied.exactness == Exactness::exact;
-  if (!exact && !options.search.allow_reassociation) refuse();
+  if (!exact && !options.search.allow_reassociation) {
+    throw UserError(ErrorKind::data, "a decision that reassociates; needed is an exact one");
+  }
   plan::check_chunks(plan::from_schedule(applied.graph, {.schedule = "", .staged = options.staged}),
                      decision.knobs.chunks);
   execute::need_threads(decision.knobs.threads);

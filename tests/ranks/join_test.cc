@@ -143,6 +143,28 @@ TEST_F(JoinProcess, RanksOfOtherSizesOrSeedsAreRefused) {
               testing::Each(HasSubstr("rank 1 joined with seed 77, rank 0 with seed ")));
 }
 
+// As many members, as many elements in all; more than a message tells.
+TEST_F(JoinProcess, RanksOfListsOfOtherSizesAreRefused) {
+  Sizes sizes;
+  sizes.lists["N_i"] = std::vector<std::int64_t>(20, 100);
+  const Planned sample = planned(
+      "mesh world(dp)\ndim N_i\nprogram p(x: f32[N_i] list local) {\n  y = all_reduce(x, +)\n"
+      "  return y\n}\n",
+      "", sizes, {kRanks});
+  const execute::Compiled compiled(sample.graph, {}, runtime::Toolchain());
+  const auto errors = run([&](int rank) {
+    execute::RunRequest request;
+    request.setting = sample.setting;
+    if (rank == 1) {
+      request.setting.sizes.lists["N_i"][3] = 99;
+      request.setting.sizes.lists["N_i"][4] = 101;
+    }
+    execute::join(compiled, request, {job_, rank, std::chrono::seconds(3)});
+  });
+  EXPECT_THAT(errors[0], HasSubstr("rank 1 joined with sizes of N_i whose hash is "));
+  EXPECT_EQ(errors[1], errors[0]);
+}
+
 TEST_F(JoinProcess, AfterAnErrorTheJobIsOver) {
   const auto errors = run([&](int rank) {
     const auto calls = joined(rank);
