@@ -25,7 +25,7 @@ constexpr std::size_t kFinalistsOfAll = 12;  // if exhaustive
 constexpr std::size_t kMostAtOnce = 40;      // measured once before the finals
 constexpr int kLongFinals = 10;              // times as long, if exhaustive
 constexpr double kClose = 1.3;               // times the quickest: measured anew
-constexpr std::size_t kFewestCompiled = 6;   // however long it takes: fewer say little
+constexpr std::size_t kFewestCompiled = 4;   // however long it takes: fewer say little
 constexpr double kTie = 0.01;                // by so little fewer steps are worth more
 constexpr double kKnobs = 0.03;              // and knobs as they are chosen by sizes
 constexpr std::array<std::int64_t, 4> kChunks = {2, 4, 16, 32};
@@ -110,13 +110,17 @@ class Tuner {
     }
   }
 
-  // As many at once as there are cores, the most promising first, as long as there is time.
+  // As many at once as there are cores, the most promising first, as long as there is time for
+  // others that take as long as the last.
   void compile() {
     const Clock::time_point began = Clock::now();
+    Clock::time_point last = began;
     const std::size_t at_once = std::max<std::size_t>(1, runtime::allowed_cores().size());
     for (std::size_t first = 0; first < runners_.size(); first += at_once) {
-      const bool late = Clock::now() - began > options_.compile_time;
+      const Clock::time_point now = Clock::now();
+      const bool late = now - began + (now - last) > options_.compile_time;
       if (first >= kFewestCompiled && late && !options_.search.exhaustive) break;
+      last = now;
       say("compiling", double(first) / double(runners_.size()));
       std::vector<plan::Plan> plans;
       const std::size_t end = std::min(first + at_once, runners_.size());

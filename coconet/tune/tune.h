@@ -40,7 +40,7 @@ struct Trial {
 struct TuneOptions {
   SearchOptions search = {};
   std::size_t most_measured = 8;  // schedules; if exhaustive, all
-  std::chrono::milliseconds compile_time = std::chrono::milliseconds(4000);
+  std::chrono::milliseconds compile_time = std::chrono::milliseconds(5000);
   std::chrono::milliseconds measure_time = std::chrono::milliseconds(1000);
   int threads = 0;                       // of a rank, as RunRequest::threads
   std::vector<std::string> staged = {};  // as PlanOptions::staged
