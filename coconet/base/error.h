@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace coconet {
@@ -22,6 +23,14 @@ struct Where {
 };
 
 Where where_of(const std::source_location& location);
+
+// The place of a call: in C++, or in the language that the call comes from.
+struct CallSite {
+  CallSite(const std::source_location& location)  // NOLINT: converts
+      : where(where_of(location)) {}
+  CallSite(Where where) : where(std::move(where)) {}  // NOLINT: converts
+  Where where;
+};
 
 // What kind of failure, for `--json` and the exit code (1: program, schedule, data; 2: usage; 3:
 // runtime).

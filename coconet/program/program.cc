@@ -29,7 +29,7 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-Program::Program(std::string name, Mesh mesh, At at) : where_(where_of(at)) {
+Program::Program(std::string name, Mesh mesh, At at) : where_(at.where) {
   need_name(name, where_);
   need_name(mesh.name, where_);
   if (mesh.axes.empty()) refuse("a mesh has at least one axis", where_);
@@ -59,22 +59,22 @@ void Program::need_free(const std::string& name, const Where& where) const {
 }
 
 Dim Program::dim(const std::string& name, At at) {
-  need_free(name, where_of(at));
-  if (assembler_) refuse("dims are declared before the first input", where_of(at));
+  need_free(name, at.where);
+  if (assembler_) refuse("dims are declared before the first input", at.where);
   header_.dims.push_back(name);
   return Dim::named(name);
 }
 
 DType Program::dtype(const std::string& name, const DType& value, At at) {
-  need_free(name, where_of(at));
-  if (dtype_kind_of(name)) refuse("the name " + name + " is that of a dtype", where_of(at));
-  if (assembler_) refuse("dtypes are declared before the first input", where_of(at));
+  need_free(name, at.where);
+  if (dtype_kind_of(name)) refuse("the name " + name + " is that of a dtype", at.where);
+  if (assembler_) refuse("dtypes are declared before the first input", at.where);
   header_.dtypes.push_back({name, value.kind});
   return DType(value.kind, name);
 }
 
 void Program::require(const std::string& condition, At at) {
-  const Where where = where_of(at);
+  const Where where = at.where;
   if (assembler_) refuse("requirements are declared before the first input", where);
   const auto again = [&](const UserError& error) {
     throw UserError(error.kind(), error.message(), where);
@@ -159,23 +159,23 @@ Tensor Program::add_input(InputKind kind, const std::string& name, const DType& 
 
 Tensor Program::input(const std::string& name, const DType& dtype, const InputShape& shape,
                       const Placements& placements, At at) {
-  return add_input(InputKind::tensor, name, dtype, shape, placements, {}, where_of(at));
+  return add_input(InputKind::tensor, name, dtype, shape, placements, {}, at.where);
 }
 
 Tensor Program::state(const std::string& name, const DType& dtype, const InputShape& shape,
                       const Placements& placements, At at) {
-  return add_input(InputKind::state, name, dtype, shape, placements, {}, where_of(at));
+  return add_input(InputKind::state, name, dtype, shape, placements, {}, at.where);
 }
 
 Tensor Program::scalar(const std::string& name, const DType& dtype,
                        std::optional<double> default_value, At at) {
-  return add_input(InputKind::scalar, name, dtype, {}, {}, default_value, where_of(at));
+  return add_input(InputKind::scalar, name, dtype, {}, {}, default_value, at.where);
 }
 
 Tensor Program::size(const std::string& axis, At at) const {
   const std::optional<int> index = header_.mesh.axis(axis);
   if (!index) {
-    refuse("`" + axis + "` is not an axis of the mesh " + header_.mesh.text(), where_of(at));
+    refuse("`" + axis + "` is not an axis of the mesh " + header_.mesh.text(), at.where);
   }
   return Tensor(nullptr, Literal{Literal::Size{*index}});
 }
@@ -194,7 +194,7 @@ Tensor Program::let(const std::string& name, const Operand& value) {
 }
 
 void Program::returns(const std::vector<Tensor>& outputs, At at) {
-  const Where where = where_of(at);
+  const Where where = at.where;
   if (returned_) refuse("a program returns once", where);
   if (outputs.empty()) refuse("a program returns one value or more", where);
   for (const Tensor& output : outputs) {

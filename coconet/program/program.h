@@ -69,34 +69,35 @@ inline InputShape list(const Shape& member, std::string index = "") {
 // Not copyable: tensors refer to it. All names follow the text form's rules.
 class Program {
  public:
-  using At = std::source_location;
+  using At = CallSite;
 
-  Program(std::string name, Mesh mesh, At at = At::current());
+  Program(std::string name, Mesh mesh, At at = std::source_location::current());
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   // Declarations come before the first input; every dim is one of some value's.
-  Dim dim(const std::string& name, At at = At::current());
-  DType dtype(const std::string& name, const DType& value, At at = At::current());
+  Dim dim(const std::string& name, At at = std::source_location::current());
+  DType dtype(const std::string& name, const DType& value, At at = std::source_location::current());
 
   // A condition on sizes in the text form's words, as "nh % size(tp) == 0". Before the first input.
-  void require(const std::string& condition, At at = At::current());
+  void require(const std::string& condition, At at = std::source_location::current());
 
   Tensor input(const std::string& name, const DType& dtype, const InputShape& shape,
-               const Placements& placements = {}, At at = At::current());
+               const Placements& placements = {}, At at = std::source_location::current());
   Tensor state(const std::string& name, const DType& dtype, const InputShape& shape,
-               const Placements& placements = {}, At at = At::current());
+               const Placements& placements = {}, At at = std::source_location::current());
   Tensor scalar(const std::string& name, const DType& dtype,
-                std::optional<double> default_value = std::nullopt, At at = At::current());
+                std::optional<double> default_value = std::nullopt,
+                At at = std::source_location::current());
 
   // size(axis), or size of a product of dims: a literal.
-  Tensor size(const std::string& axis, At at = At::current()) const;
+  Tensor size(const std::string& axis, At at = std::source_location::current()) const;
   Tensor size(const Dim& dim) const;
 
   // Names a value: the name stands for its whole expression. A second name of a value is an alias.
   Tensor let(const std::string& name, const Operand& value);
   // The outputs, under their names. Called once, last.
-  void returns(const std::vector<Tensor>& outputs, At at = At::current());
+  void returns(const std::vector<Tensor>& outputs, At at = std::source_location::current());
 
   // The typed graph. May be called again.
   Graph graph() const;

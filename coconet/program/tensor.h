@@ -44,12 +44,12 @@ class Tensor {
 class Operand {
  public:
   Operand(const Tensor& tensor,  // NOLINT: converts
-          std::source_location at = std::source_location::current())
-      : tensor_(tensor), where_(where_of(at)) {}
+          CallSite at = std::source_location::current())
+      : tensor_(tensor), where_(at.where) {}
   template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
   Operand(Number number,  // NOLINT: converts
-          std::source_location at = std::source_location::current())
-      : tensor_(nullptr, literal(number, where_of(at))), where_(where_of(at)) {}
+          CallSite at = std::source_location::current())
+      : tensor_(nullptr, literal(number, at.where)), where_(at.where) {}
 
   const Where& where() const { return where_; }
   const Value& value() const { return tensor_.value_; }

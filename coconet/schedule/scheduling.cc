@@ -13,10 +13,9 @@ std::string named(const StepName& name, const Where& where) {
                   where);
 }
 
-std::vector<std::string> texts_of(const std::vector<StepName>& names,
-                                  const std::source_location& at) {
+std::vector<std::string> texts_of(const std::vector<StepName>& names, const CallSite& at) {
   std::vector<std::string> out;
-  for (const StepName& name : names) out.push_back(named(name, where_of(at)));
+  for (const StepName& name : names) out.push_back(named(name, at.where));
   return out;
 }
 
@@ -33,7 +32,7 @@ Scheduling::Scheduling(std::string name, const Graph& graph, At at)
     : before_(start(graph)), after_(before_) {
   schedule_.name = std::move(name);
   schedule_.program = graph.header().program;
-  schedule_.where = where_of(at);
+  schedule_.where = at.where;
 }
 
 Scheduling::Written Scheduling::add(std::string verb, std::vector<StepArgument> arguments,
@@ -41,7 +40,7 @@ Scheduling::Written Scheduling::add(std::string verb, std::vector<StepArgument> 
   Step step;
   step.verb = std::move(verb);
   step.arguments = std::move(arguments);
-  step.where = where_of(at);
+  step.where = at.where;
   Applied after = apply(after_, step);
   before_ = std::move(after_);
   after_ = std::move(after);
@@ -64,16 +63,16 @@ void Scheduling::name_results(std::size_t step, std::vector<std::string> names) 
 }
 
 Scheduling::Written Scheduling::split(const StepName& all_reduce, At at) {
-  return add("split", list_of(named(all_reduce, where_of(at))), at);
+  return add("split", list_of(named(all_reduce, at.where)), at);
 }
 
 Scheduling::Written Scheduling::split(const StepName& all_reduce, const Slice& slice, At at) {
-  return add("split", list_of(named(all_reduce, where_of(at)), slice), at);
+  return add("split", list_of(named(all_reduce, at.where), slice), at);
 }
 
 Scheduling::Written Scheduling::split(const StepName& all_reduce, const std::string& kind,
                                       std::optional<Slice> slice, At at) {
-  std::vector<StepArgument> arguments = list_of(named(all_reduce, where_of(at)));
+  std::vector<StepArgument> arguments = list_of(named(all_reduce, at.where));
   if (slice) arguments.emplace_back(*slice);
   arguments.emplace_back(kind);
   return add("split", std::move(arguments), at);
@@ -81,7 +80,7 @@ Scheduling::Written Scheduling::split(const StepName& all_reduce, const std::str
 
 Scheduling::Written Scheduling::distribute(const StepName& value, std::optional<Slice> slice,
                                            const std::string& axis, At at) {
-  std::vector<StepArgument> arguments = list_of(named(value, where_of(at)));
+  std::vector<StepArgument> arguments = list_of(named(value, at.where));
   if (slice) arguments.emplace_back(*slice);
   if (!axis.empty()) arguments.emplace_back(axis);
   return add("distribute", std::move(arguments), at);
@@ -89,7 +88,7 @@ Scheduling::Written Scheduling::distribute(const StepName& value, std::optional<
 
 Scheduling::Written Scheduling::reorder(const StepName& gather,
                                         const std::vector<StepName>& operations, At at) {
-  return add("reorder", list_of(named(gather, where_of(at)), texts_of(operations, at)), at);
+  return add("reorder", list_of(named(gather, at.where), texts_of(operations, at)), at);
 }
 
 Scheduling::Written Scheduling::reorder(const std::vector<StepName>& gathers,
@@ -98,15 +97,15 @@ Scheduling::Written Scheduling::reorder(const std::vector<StepName>& gathers,
 }
 
 Scheduling::Written Scheduling::as_slice(const StepName& state, At at) {
-  return add("as_slice", list_of(named(state, where_of(at))), at);
+  return add("as_slice", list_of(named(state, at.where)), at);
 }
 
 Scheduling::Written Scheduling::as_rooted(const StepName& state, At at) {
-  return add("as_rooted", list_of(named(state, where_of(at))), at);
+  return add("as_rooted", list_of(named(state, at.where)), at);
 }
 
 Scheduling::Written Scheduling::dead(const StepName& gather, At at) {
-  return add("dead", list_of(named(gather, where_of(at))), at);
+  return add("dead", list_of(named(gather, at.where)), at);
 }
 
 Scheduling::Written Scheduling::fuse(const std::vector<StepName>& parts, At at) {

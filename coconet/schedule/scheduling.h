@@ -35,7 +35,7 @@ class StepName {
 
 class Scheduling {
  public:
-  using At = std::source_location;
+  using At = CallSite;
 
   // The step just written, to name its results.
   class Written {
@@ -46,6 +46,9 @@ class Scheduling {
       scheduling_->name_results(step_, {std::string(names)...});
       return {StepName(std::string(names))...};
     }
+    void as_all(std::vector<std::string> names) const {
+      scheduling_->name_results(step_, std::move(names));
+    }
 
    private:
     friend class Scheduling;
@@ -54,25 +57,26 @@ class Scheduling {
     std::size_t step_;
   };
 
-  Scheduling(std::string name, const Graph& graph, At at = At::current());
+  Scheduling(std::string name, const Graph& graph, At at = std::source_location::current());
 
-  Written split(const StepName& all_reduce, At at = At::current());
-  Written split(const StepName& all_reduce, const Slice& slice, At at = At::current());
+  Written split(const StepName& all_reduce, At at = std::source_location::current());
+  Written split(const StepName& all_reduce, const Slice& slice,
+                At at = std::source_location::current());
   // `kind`: rs_ag, reduce_broadcast or hierarchical.
   Written split(const StepName& all_reduce, const std::string& kind,
-                std::optional<Slice> slice = std::nullopt, At at = At::current());
+                std::optional<Slice> slice = std::nullopt, At at = std::source_location::current());
   // `axis` by its name; "" where the value is replicated on one alone.
   Written distribute(const StepName& value, std::optional<Slice> slice = std::nullopt,
-                     const std::string& axis = "", At at = At::current());
+                     const std::string& axis = "", At at = std::source_location::current());
   Written reorder(const StepName& gather, const std::vector<StepName>& operations,
-                  At at = At::current());
+                  At at = std::source_location::current());
   Written reorder(const std::vector<StepName>& gathers, const std::vector<StepName>& operations,
-                  At at = At::current());
-  Written as_slice(const StepName& state, At at = At::current());
-  Written as_rooted(const StepName& state, At at = At::current());
-  Written dead(const StepName& gather, At at = At::current());
-  Written fuse(const std::vector<StepName>& parts, At at = At::current());
-  Written overlap(const std::vector<StepName>& stages, At at = At::current());
+                  At at = std::source_location::current());
+  Written as_slice(const StepName& state, At at = std::source_location::current());
+  Written as_rooted(const StepName& state, At at = std::source_location::current());
+  Written dead(const StepName& gather, At at = std::source_location::current());
+  Written fuse(const std::vector<StepName>& parts, At at = std::source_location::current());
+  Written overlap(const std::vector<StepName>& stages, At at = std::source_location::current());
 
   const Schedule& schedule() const { return schedule_; }
   // The graph after the steps so far.
