@@ -14,8 +14,8 @@ from pathlib import Path
 
 import tree
 
-ORDER = ["base", "type", "io", "graph", "program", "schedule", "plan", "source", "kernel",
-         "runtime", "interp", "simulate", "execute", "prebuilt", "tune"]
+ORDER = ["base", "type", "io", "graph", "gradient", "program", "schedule", "plan", "source",
+         "kernel", "runtime", "interp", "simulate", "execute", "prebuilt", "tune"]
 ONLY = {
     "kernel": {"kernel"},
     "runtime": {"base", "kernel", "runtime"},

@@ -79,6 +79,7 @@ class JobRank : public RankCalls {
   void place_inputs() override;
   void hold_constant(const std::string& name) override;
   void call() override;
+  void count_from(std::uint64_t number) override { communicator_.count_calls_from(number); }
   void bind(const std::string& name, std::span<std::byte> memory) override;
   std::size_t bytes(const std::string& name) const override;
   std::span<std::byte> own(const std::string& name) override;

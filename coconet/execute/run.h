@@ -76,6 +76,10 @@ class RankCalls {
   virtual void hold_constant(const std::string& name) = 0;
   // One call, the entry and the leaving included. All ranks make the same calls.
   virtual void call() = 0;
+  // Calls are numbered from 0 on; the next one has this number, the same on all ranks (call() finds
+  // out). What dropouts drop follows from the seed and the number: so does a program's gradient
+  // what the call dropped that it belongs to.
+  virtual void count_from(std::uint64_t number) = 0;
   // The calls that follow read and write the input, state or output of that name there: memory of
   // the caller's, of exactly this rank's piece (for a list: packed, as type/list.h says), at any
   // address that its dtype may have, needed during calls only. The plan must have the name in

@@ -77,6 +77,9 @@ class Communicator {
   // exchange, or none does.
   kernel::Call enter_call(std::uint64_t plan_hash, std::uint64_t inputs_hash = 0,
                           Exchange* exchange = nullptr);
+  // The next call is entered with that number, the one after it with the next: between calls, and
+  // alike on all ranks.
+  void count_calls_from(std::uint64_t number) { calls_ = number; }
   // After the module's run: `ticks` ticks are performed.
   void leave_call(std::int64_t ticks);
 

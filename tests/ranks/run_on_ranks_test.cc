@@ -204,6 +204,45 @@ TEST_P(RunOnRanks, VerifyTakesDefaultsToo) {
   EXPECT_TRUE(found.storage.at("m").bit_equal_to_unscheduled);
 }
 
+// At the same number the same is dropped; ranks that count otherwise are told.
+TEST_P(RunOnRanks, CallsOfOneNumberDropTheSame) {
+  const Planned sample =
+      planned("mesh world(dp)\ndim N\nprogram p(x: f32[N]) { y = dropout(x, 0.5); return y }", "",
+              {{"N", 1500}}, {2});
+  const execute::Compiled compiled(sample.graph, {}, runtime::Toolchain());
+  execute::RunRequest request;
+  request.setting = sample.setting;
+  request.kind = GetParam();
+  request.timeout = std::chrono::seconds(100);
+  const auto run = [&](const std::function<void(execute::RankCalls&)>& function) {
+    execute::run_on_ranks(compiled, request, function);
+  };
+  run([](execute::RankCalls& rank) {
+    std::ranges::fill(floats(rank.own("x")), 1.f);
+    const auto call = [&] {
+      rank.call();
+      const std::span<float> y = floats(rank.own("y"));
+      return std::vector<float>(y.begin(), y.end());
+    };
+    rank.count_from(7);
+    const std::vector<float> seventh = call(), eighth = call();
+    rank.count_from(7);
+    need(call() == seventh, "call 7");
+    need(call() == eighth && eighth != seventh, "call 8");
+    rank.count_from(0);
+    need(call() != seventh, "call 0");
+  });
+  expect_refused(
+      [&] {
+        run([](execute::RankCalls& rank) {
+          rank.own("x");
+          rank.count_from(static_cast<std::uint64_t>(3 + rank.rank()));
+          rank.call();
+        });
+      },
+      {"call 3", "call 4"});
+}
+
 INSTANTIATE_TEST_SUITE_P(Thread, RunOnRanks, testing::Values(runtime::RankKind::thread));
 INSTANTIATE_TEST_SUITE_P(Process, RunOnRanks, testing::Values(runtime::RankKind::process));
 

@@ -68,7 +68,8 @@ class CheckLayers(PlantedTree):
         self.assert_refused(self.errors(), "emit.h:2")
 
     def test_the_design_states_the_same_order(self):
-        order = "base type graph program schedule plan source kernel runtime interp simulate"
+        order = ("base type graph gradient program schedule plan source kernel runtime interp "
+                 "simulate")
         self.plant("docs/design.md", f"# Design\n`{order} execute prebuilt tune cli`: backwards.\n")
         self.assertEqual(self.errors(), [])
         self.plant("docs/design.md", f"# Design\n`{order} tune execute cli`: backwards.\n")
