@@ -5,7 +5,7 @@ set -euo pipefail
 
 # Compiler and build; then the libraries (docs/building.md says what each is for).
 required=(
-  g++ make cmake ninja-build python3
+  g++ make cmake ninja-build python3 python3-dev python3-venv
   libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev
   libdnnl-dev librandom123-dev
 )

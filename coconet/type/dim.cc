@@ -114,7 +114,9 @@ std::string Dim::text() const {
 }
 
 std::string how_to_give(const std::string& sizes) {
-  return "give --dim " + sizes + " or input files that say it; in C++, Setting::sizes";
+  return "give --dim " + sizes +
+         " or input files that say it; in C++, Setting::sizes; in "
+         "Python, sizes";
 }
 
 std::string text_of(const Shape& shape) {

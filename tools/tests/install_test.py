@@ -16,9 +16,9 @@ FAKES = {
 for word; do grep -x "$word" "$MACHINE/available" >>"$MACHINE/installed"; done; true''',
     "sudo": 'echo sudo >>"$MACHINE/log"; "$@"',
 }
-REQUIRED = ["g++", "make", "cmake", "ninja-build", "python3", "libfmt-dev", "nlohmann-json3-dev",
-            "libcli11-dev", "libgtest-dev", "libgmock-dev", "libdnnl-dev",
-            "librandom123-dev"]
+REQUIRED = ["g++", "make", "cmake", "ninja-build", "python3", "python3-dev",
+            "python3-venv", "libfmt-dev", "nlohmann-json3-dev", "libcli11-dev", "libgtest-dev",
+            "libgmock-dev", "libdnnl-dev", "librandom123-dev"]
 OPTIONAL = ["ccache", "clang-format-14"]
 
 

@@ -1,0 +1,281 @@
+"""Programs on torch tensors, as ranks of a torch.distributed job.
+
+    import coconet as cc
+    import coconet.torch as ct
+
+    ct.init()  # after torch.distributed.init_process_group, or under torchrun
+    step = ct.compile(cc.read("adam.coco").program(), schedule)
+    step(g=grad, p=weight, m=m, v=v, t=1)  # p, m and v are updated in place
+
+Each rank gives its own piece of each tensor, as the program's types say: of a local one its own, of
+a sliced one its part, of a replicated one the whole. Tensors are read and written where they are.
+"""
+import hashlib
+import os
+
+import torch
+import torch.distributed as dist
+
+from .. import _coconet, running
+from ..running import error as _error
+from .operator import Operator
+
+_DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32,
+           "f64": torch.float64, "i32": torch.int32, "i64": torch.int64, "bool": torch.bool}
+_world = None
+
+
+class World:
+    """The ranks of a torch.distributed process group, all processes of this machine."""
+
+    def __init__(self, rank, ranks, name):
+        self.rank, self.ranks, self._name, self._jobs = rank, ranks, name, 0
+
+    def next_job(self):
+        """A job's name; the same on all ranks, as they compile the same programs in one order."""
+        self._jobs += 1
+        return f"{self._name}-{self._jobs}"
+
+
+def init(group=None):
+    """Makes the ranks of the process group (by default the world's; under torchrun one is made,
+    of gloo, if there is none) the ranks of programs. Once, before the first call of a program."""
+    global _world
+    if not dist.is_initialized():
+        missing = [name for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+                   if name not in os.environ]
+        if missing:
+            raise _error("usage", "found neither a torch.distributed process group nor torchrun's "
+                         f"environment ({', '.join(missing)}); needed is one of them")
+        dist.init_process_group("gloo")
+    rank, ranks = dist.get_rank(group), dist.get_world_size(group)
+    # A name that no other job has, from rank 0; and one machine, as memory is shared.
+    told = [None] * ranks
+    boot = open("/proc/sys/kernel/random/boot_id").read().strip()
+    dist.all_gather_object(told, (boot, os.urandom(8).hex()), group=group)
+    machines = [machine for machine, _ in told]
+    if len(set(machines)) > 1:
+        other = next(r for r in range(ranks) if machines[r] != machines[0])
+        raise _error("unsupported", f"found rank {other} on another machine than rank 0; "
+                     "needed are ranks of one machine")
+    name = hashlib.sha256(told[0][1].encode()).hexdigest()[:24]
+    _world = World(rank, ranks, f"torch-{os.getuid()}-{name}")
+    return _world
+
+
+def world():
+    if _world is None:
+        raise _error("usage", "found no ranks; call coconet.torch.init() first")
+    return _world
+
+
+class _Recorded(torch.autograd.Function):
+    """A call whose gradients are those of the derived program, at the call's number."""
+
+    @staticmethod
+    def forward(ctx, function, scalars, names, *tensors):
+        given = dict(zip(names, tensors))
+        ctx.function, ctx.scalars, ctx.names = function, scalars, names
+        results, ctx.number = function._run(given, scalars, {})
+        ctx.save_for_backward(*tensors)
+        return results
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        given = dict(zip(ctx.names, ctx.saved_tensors))
+        wanted = [name for name, needed in zip(ctx.names, ctx.needs_input_grad[3:]) if needed]
+        found = ctx.function._backward(wanted, given, ctx.scalars, gradients, ctx.number)
+        return (None, None, None, *(found.get(name) for name in ctx.names))
+
+
+class Function:
+    """A program under a schedule, callable with torch tensors: what compile gives.
+
+    Called with every tensor and state by name, and scalars that have no default. Returns the
+    outputs, one or a tuple: of a state or input that the program updates that very tensor, of
+    others a new one, or what is given under the output's name.
+    """
+
+    def __init__(self, graph, schedule=None, ranks=None, sizes=None, seed=0, timeout=1800.0,
+                 **knobs):
+        self._graph, self._given_ranks, self._given_sizes = graph, ranks, dict(sizes or {})
+        self._seed, self._timeout = seed, timeout
+        self._tensors, self._scalars = [], []
+        for name, kind, _ in graph.inputs:
+            (self._scalars if kind == "scalar" else self._tensors).append(name)
+        self._outputs = [name for name, _ in graph.outputs]
+        self._updates, self._aliases = graph.updates, graph._aliases()
+        self._made = [name for name in self._outputs
+                      if name not in self._updates and name not in self._aliases]
+        staged = [*self._tensors, *self._made]
+        self._program = running.compile(graph, schedule, staged, **knobs)
+        self._dtypes = self._program.graph._dtypes()
+        self._defaults = self._program.graph._defaults()
+        self._ranks = {}  # by sizes
+        self._gradients = {}  # by the inputs wanted
+        self._calls = 0
+        self._operators = {}
+        self.operator()  # torch.compile makes none while it traces
+
+    @property
+    def graph(self):
+        """As scheduled: its types say which piece of a tensor a rank gives."""
+        return self._program.graph
+
+    @property
+    def source(self):
+        """The C++ that was generated."""
+        return self._program.source
+
+    def sizes_of(self, tensors):
+        """The dims' sizes by this rank's pieces; those that slices cut are given to compile."""
+        shapes = {name: [int(size) for size in tensor.shape] for name, tensor in tensors.items()}
+        found = self.graph._sizes_of_pieces(shapes)
+        for name, size in self._given_sizes.items():
+            if found.setdefault(name, size) != size:
+                raise _error("data", f"found {name}={found[name]} in the tensors; needed is "
+                             f"{name}={size}, as given to compile")
+        return found
+
+    def rank(self, sizes):
+        """This rank of the job of these sizes; the first time all ranks join it together."""
+        key = tuple((name, tuple(size) if isinstance(size, list) else size)
+                    for name, size in sorted(sizes.items()))
+        if key not in self._ranks:
+            here = world()
+            ranks = here.ranks if self._given_ranks is None else self._given_ranks
+            self._ranks[key] = self._program.join(here.next_job(), here.rank, ranks, sizes,
+                                                  self._seed, self._timeout)
+        return self._ranks[key]
+
+    def operator(self, numbered=False):
+        """The operator of torch.library (operator.py)."""
+        if numbered not in self._operators:
+            self._operators[numbered] = Operator(self, numbered)
+        return self._operators[numbered]
+
+    def dtype_of(self, name):
+        return _DTYPES[self._dtypes[name]]
+
+    def shapes_of(self, tensors):
+        """The shapes of the outputs on this rank, by tensors of these shapes."""
+        here = world()
+        ranks = here.ranks if self._given_ranks is None else self._given_ranks
+        sizes = self.sizes_of(tensors)
+        return {name: self.graph._piece_shape(name, sizes, ranks, here.rank)
+                for name in self._outputs}
+
+    def _traced(self, given):
+        """A call while torch.compile traces it."""
+        scalars = {**self._defaults, **given}
+        made = self.operator()(*(given[name] for name in self._tensors),
+                               *(scalars[name] for name in self._scalars))
+        made = (made,) if isinstance(made, torch.Tensor) else made
+        out = dict(zip(self._made, made))
+        for name in self._outputs:
+            if name in self._updates:
+                out[name] = given[self._updates[name]]
+            elif name in self._aliases:
+                alias = self._aliases[name]
+                out[name] = (given[alias] if alias in given else out[alias]).clone()
+        results = tuple(out[name] for name in self._outputs)
+        return results[0] if len(results) == 1 else results
+
+    def __call__(self, **given):
+        if torch.compiler.is_compiling():
+            return self._traced(given)
+        out = {name: given.pop(name) for name in self._made if name in given}
+        tensors = {name: given.pop(name) for name in self._tensors if name in given}
+        missing = [name for name in self._tensors if name not in tensors]
+        missing += [name for name in self._scalars if name not in (*given, *self._defaults)]
+        unknown = [name for name in given if name not in self._scalars]
+        if missing or unknown:
+            found = f"{', '.join(unknown)}, which it has not" if unknown else "a call without " + \
+                ", ".join(missing)
+            raise _error("usage", f"{self._graph.name}: found {found}; needed are "
+                         f"{', '.join([*self._tensors, *self._scalars])}")
+        for name, tensor in (*tensors.items(), *out.items()):
+            self._need(name, tensor)
+        recorded = torch.is_grad_enabled() and any(
+            tensor.requires_grad for tensor in (*tensors.values(), *out.values()))
+        if not recorded:
+            results, _ = self._run(tensors, given, out)
+        elif self._updates or out:
+            raise _error("usage", f"{self._graph.name}: found a tensor that requires gradients and "
+                         "a call that writes tensors it is given; needed is torch.no_grad() "
+                         "around it")
+        else:
+            results = _Recorded.apply(self, given, list(tensors), *tensors.values())
+        return results[0] if len(results) == 1 else results
+
+    def _run(self, tensors, scalars, out, number=None):
+        """The outputs, and the number of the call."""
+        rank = self.rank(self.sizes_of(tensors))
+        if number is None:
+            number = self._calls
+            self._calls += 1
+        for name in self._made:
+            if name not in out:
+                out[name] = torch.empty(rank.shape(name), dtype=_DTYPES[self._dtypes[name]])
+        for name, tensor in (*tensors.items(), *out.items()):
+            rank.bind_address(name, tensor.data_ptr(), tensor.numel() * tensor.element_size())
+        for name in self._scalars:
+            rank.own(name)[...] = scalars[name] if name in scalars else self._defaults[name]
+        rank.count_from(number)
+        rank.call()
+        for name in self._outputs:
+            if name in self._updates:
+                out[name] = tensors[self._updates[name]]
+            elif name in self._aliases:
+                alias = self._aliases[name]
+                out[name] = (tensors[alias] if alias in tensors else out[alias]).clone()
+        return tuple(out[name] for name in self._outputs), number
+
+    def derived(self, wanted):
+        """The gradient by those inputs."""
+        key = tuple(wanted)
+        if key not in self._gradients:
+            self._gradients[key] = Function(
+                _coconet.gradient(self._graph, wanted), None, self._given_ranks, self._given_sizes,
+                self._seed, self._timeout)
+        return self._gradients[key]
+
+    def _backward(self, wanted, tensors, scalars, gradients, number):
+        """The gradients by the inputs wanted, by name; all ranks want the same."""
+        derived = self.derived(wanted)
+        given = dict(tensors)
+        for name, gradient in zip(self._outputs, gradients):
+            if "d_" + name in derived._tensors:
+                given["d_" + name] = gradient.contiguous()
+        used = {name: given[name] for name in derived._tensors}
+        kept = {name: value for name, value in scalars.items() if name in derived._scalars}
+        results, _ = derived._run(used, kept, {}, number)
+        return {name[2:]: result for name, result in zip(derived._outputs, results)}
+
+    def _need(self, name, tensor):
+        needed = self.dtype_of(name)
+        if not isinstance(tensor, torch.Tensor):
+            found = f"a {type(tensor).__name__}"
+        elif tensor.device.type != "cpu":
+            found = f"a tensor on {tensor.device}"
+        elif tensor.dtype != needed:
+            found = f"a tensor of {tensor.dtype}"
+        elif not tensor.is_contiguous():
+            found = f"a tensor of strides {tuple(tensor.stride())}"
+        else:
+            return
+        raise _error("data", f"{name}: found {found}; needed is a contiguous CPU tensor of "
+                     f"{needed}")
+
+
+def compile(graph, schedule=None, ranks=None, sizes=None, seed=0, timeout=1800.0, **knobs):
+    """Compiles a program for tensors of this process; all ranks compile the same ones.
+
+    ranks: {axis: ranks} of a mesh of several axes. sizes: of the dims that slices cut in every
+    tensor that has them. The ranks join each other at the first call of each size.
+    """
+    return Function(graph, schedule, ranks, sizes, seed, timeout, **knobs)
+
+
+from .layers import ColumnParallelLinear, RowParallelLinear  # noqa: E402
+from .optimizers import ShardedAdam, ShardedLAMB  # noqa: E402

@@ -1,0 +1,58 @@
+"""Parallel layers beside torch's whole ones."""
+import pytest
+
+from ranks import on_ranks
+
+torch = pytest.importorskip("torch", reason="torch is not installed: tools/python.sh torch")
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_a_feed_forward_block(tmp_path, ranks):
+    on_ranks(tmp_path, ranks, """
+        torch.manual_seed(5)
+        up, down = torch.nn.Linear(16, 32), torch.nn.Linear(32, 16)
+        F = torch.nn.functional
+        for norm in (None, "layer", "rms"):
+            first = ct.ColumnParallelLinear(16, 32)
+            second = ct.RowParallelLinear(32, 16, residual=True, norm=norm)
+            first.load(up.weight, up.bias), second.load(down.weight, down.bias)
+            x = torch.randn(2, 3, 16, generator=torch.Generator().manual_seed(1))
+            mine, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
+            y = second(F.gelu(first(mine)), mine)
+            want = down(F.gelu(up(theirs))) + theirs
+            if norm == "layer":
+                want = F.layer_norm(want, (16,))
+            elif norm == "rms":
+                want = F.rms_norm(want, (16,), eps=1e-5)
+            assert torch.allclose(y, want, atol=1e-5), (norm, (y - want).abs().max())
+            up.zero_grad(), down.zero_grad()
+            y.square().sum().backward(), want.square().sum().backward()
+            for one, other in ((mine.grad, theirs.grad),
+                               (first.weight.grad, up.weight.grad.chunk(ranks, 0)[rank]),
+                               (first.bias.grad, up.bias.grad.chunk(ranks)[rank]),
+                               (second.weight.grad, down.weight.grad.chunk(ranks, 1)[rank]),
+                               (second.bias.grad, down.bias.grad)):
+                assert torch.allclose(one, other, atol=1e-4), (norm, (one - other).abs().max())
+    """)
+
+
+def test_dropout_in_training_alone_and_refusals(tmp_path):
+    on_ranks(tmp_path, 2, """
+        layer = ct.RowParallelLinear(8, 4096, dropout=0.5)
+        x = torch.ones(1, 4)
+        with torch.no_grad():
+            trained, again = layer(x), layer(x)
+            assert 0.4 < (trained == 0).float().mean() < 0.6 and not torch.equal(trained, again)
+            layer.eval()
+            assert torch.equal(layer(x), layer(x)) and (layer(x) != 0).all()
+        for wrong, text in ((lambda: layer(x, x), "built without"),
+                            (lambda: ct.RowParallelLinear(7, 4), "in_features=7"),
+                            (lambda: ct.ColumnParallelLinear(4, 7), "out_features=7"),
+                            (lambda: ct.RowParallelLinear(8, 4, norm="batch"), "legal")):
+            try:
+                wrong()
+            except cc.Error as error:
+                assert text in str(error)
+            else:
+                raise AssertionError(text)
+    """)
