@@ -28,18 +28,6 @@ std::string busy_text(double spread) {
       100 * spread);
 }
 
-void give_scalars(const Graph& graph, execute::GlobalTensors& given) {
-  RunArguments missing;
-  for (const Node& node : graph.nodes()) {
-    const Input* input = std::get_if<Input>(&node.op);
-    if (!input || input->kind != InputKind::scalar || input->default_value) continue;
-    if (given.contains(node.name)) continue;
-    missing.scalars.push_back(node.name +
-                              (node.type.dtype.kind == DTypeKind::boolean ? "=true" : "=1"));
-  }
-  read_scalars(missing, graph, given);
-}
-
 namespace {
 
 tune::Decision decided(const Graph& program, const execute::GlobalTensors& given,

@@ -17,9 +17,6 @@ std::string options_text(const Knobs& knobs);
 // sentence; else "".
 std::string busy_text(double spread);
 
-// Scalars of the program that have no value get 1: what tuning measures hardly depends on them.
-void give_scalars(const Graph& graph, execute::GlobalTensors& given);
-
 struct Chosen {
   Applied applied;
   std::string schedule;  // that runs; "": unscheduled

@@ -92,7 +92,7 @@ class Tune {
     graph_ = bound(program, run.file, context,
                    execute::bind_dtypes(program, given_, dtypes_of(run.file), files));
     read_scalars(run, graph_, given_);
-    give_scalars(graph_, given_);
+    execute::give_ones(graph_, given_);
     Sizes wanted = sizes_of(run, graph_);
     if (!arguments.sweep.empty()) {
       range_ = range_of(arguments.sweep, graph_);

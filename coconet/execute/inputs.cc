@@ -169,6 +169,17 @@ std::uint64_t bytes_to_draw(const Graph& graph, const interp::Setting& setting,
   return bytes;
 }
 
+void give_ones(const Graph& graph, GlobalTensors& given) {
+  for (const Node& node : graph.nodes()) {
+    const Input* input = std::get_if<Input>(&node.op);
+    if (!input || input->kind != InputKind::scalar || input->default_value) continue;
+    if (given.contains(node.name)) continue;
+    TensorData one = TensorData::zeros(node.type.dtype.kind, {});
+    one.set_value(0, 1);
+    given[node.name] = std::move(one);
+  }
+}
+
 std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting& setting,
                                       GlobalTensors& given) {
   check_given(graph, given, setting);

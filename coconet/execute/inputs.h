@@ -41,6 +41,9 @@ void check_given(const Graph& graph, const GlobalTensors& given, const interp::S
 // Scalars with a default get it. UserError(data) for a scalar with neither value nor default.
 std::vector<std::string> draw_missing(const Graph& graph, const interp::Setting& setting,
                                       GlobalTensors& given);
+// Scalars that have no value and no default get 1, or true: for tuning, as what is measured hardly
+// depends on them.
+void give_ones(const Graph& graph, GlobalTensors& given);
 // What draw_missing draws; what no memory holds is some number beyond all memory.
 std::uint64_t bytes_to_draw(const Graph& graph, const interp::Setting& setting,
                             const GlobalTensors& given);

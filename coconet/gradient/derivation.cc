@@ -13,21 +13,38 @@ Derivation::Derivation(const Graph& program, Header header)
       summands_(static_cast<std::size_t>(program.size())),
       wanted_(static_cast<std::size_t>(program.size()), true) {}
 
+// Without recursion: programs are as deep as they are long.
 NodeId Derivation::value(NodeId id) {
-  NodeId& known = values_[static_cast<std::size_t>(id.index)];
-  if (known.valid()) return known;
+  const auto known = [&](NodeId node) -> NodeId& {
+    return values_[static_cast<std::size_t>(node.index)];
+  };
+  std::vector<NodeId> open = {id};
+  while (!open.empty()) {
+    const NodeId next = open.back();
+    const std::size_t before = open.size();
+    for (const NodeId input : program_.node(next).inputs) {
+      if (!known(next).valid() && !known(input).valid()) open.push_back(input);
+    }
+    if (open.size() > before) continue;
+    open.pop_back();
+    if (!known(next).valid()) known(next) = copy(next);
+  }
+  return known(id);
+}
+
+NodeId Derivation::copy(NodeId id) {
   const Node& node = program_.node(id);
   std::vector<NodeId> inputs;
-  for (const NodeId input : node.inputs) inputs.push_back(value(input));
+  for (const NodeId input : node.inputs) {
+    inputs.push_back(values_[static_cast<std::size_t>(input.index)]);
+  }
   if (std::holds_alternative<Dropout>(node.op) && wanted(id)) {
     const NodeId x = wide(inputs[0]);
     const NodeId mask = add(node.op, {spread(number(1, x), x), inputs[1]});
     masks_[id.index] = mask;
-    known = masked(inputs[0], mask);
-    return known;
+    return masked(inputs[0], mask);
   }
-  known = builder_.add(node.op, std::move(inputs), node.name, node.where);
-  return known;
+  return builder_.add(node.op, std::move(inputs), node.name, node.where);
 }
 
 NodeId Derivation::dropped(NodeId dropout, NodeId x) {
@@ -56,8 +73,8 @@ NodeId Derivation::number(double value, NodeId like) {
   return add(Constant{value, type(like).dtype}, {});
 }
 
-NodeId Derivation::cast(NodeId x, const DType& dtype) {
-  return type(x).dtype == dtype ? x : add(Cast{dtype}, {x});
+NodeId Derivation::cast(NodeId x, DType dtype) {
+  return type(x).dtype == dtype ? x : add(Cast{std::move(dtype)}, {x});
 }
 
 NodeId Derivation::wide(NodeId x) {
@@ -81,9 +98,7 @@ NodeId Derivation::spread(NodeId x, NodeId like) {
 }
 
 void Derivation::contribute(NodeId to, NodeId summand) {
-  if (!wanted(to)) return;
-  const DType& dtype = program_.node(to).type.dtype;
-  summands_[static_cast<std::size_t>(to.index)].push_back(cast(summand, dtype));
+  if (wanted(to)) summands_[static_cast<std::size_t>(to.index)].push_back(summand);
 }
 
 void Derivation::contribute_broadcast(NodeId to, NodeId summand) {
@@ -104,28 +119,40 @@ void Derivation::contribute_broadcast(NodeId to, NodeId summand) {
   contribute(to, out);
 }
 
-std::optional<NodeId> Derivation::raw(NodeId id) {
-  const std::vector<NodeId>& all = summands_[static_cast<std::size_t>(id.index)];
-  if (all.empty()) return std::nullopt;
-  const auto alike = [&](NodeId one) { return type(one).layout == type(all[0]).layout; };
-  if (!std::ranges::all_of(all, alike)) return settled(id);
-  NodeId out = all[0];
-  for (std::size_t i = 1; i < all.size(); ++i) out = apply(PointwiseFn::add, {out, all[i]});
+std::vector<NodeId> Derivation::summands(NodeId id) {
+  std::vector<NodeId> out = summands_[static_cast<std::size_t>(id.index)];
+  const auto other = [&](NodeId one) { return type(one).dtype != type(out[0]).dtype; };
+  if (std::ranges::any_of(out, other)) {
+    for (NodeId& one : out) one = wide(one);
+  }
   return out;
 }
 
+bool Derivation::alike(const std::vector<NodeId>& some) const {
+  return std::ranges::all_of(some,
+                             [&](NodeId one) { return type(one).layout == type(some[0]).layout; });
+}
+
+NodeId Derivation::total(const std::vector<NodeId>& some) {
+  NodeId out = some[0];
+  for (std::size_t i = 1; i < some.size(); ++i) out = apply(PointwiseFn::add, {out, some[i]});
+  return out;
+}
+
+std::optional<NodeId> Derivation::raw(NodeId id) {
+  const std::vector<NodeId> all = summands(id);
+  if (all.empty()) return std::nullopt;
+  return alike(all) ? total(all) : settled(id);
+}
+
+// What is partial is not rounded before it has been added.
 std::optional<NodeId> Derivation::settled(NodeId id) {
-  const std::vector<NodeId>& all = summands_[static_cast<std::size_t>(id.index)];
+  std::vector<NodeId> all = summands(id);
   if (all.empty()) return std::nullopt;
   const TensorType& of = program_.node(id).type;
-  const auto alike = [&](NodeId one) { return type(one).layout == type(all[0]).layout; };
-  if (std::ranges::all_of(all, alike)) return settle(*raw(id), of);
-  std::optional<NodeId> out;
-  for (const NodeId one : all) {
-    const NodeId placed = settle(one, of);
-    out = out ? apply(PointwiseFn::add, {*out, placed}) : placed;
-  }
-  return out;
+  if (alike(all)) return cast(settle(total(all), of), of.dtype);
+  for (NodeId& one : all) one = settle(one, of);
+  return cast(total(all), of.dtype);
 }
 
 NodeId Derivation::settle(NodeId x, const TensorType& of) {

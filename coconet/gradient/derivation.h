@@ -18,7 +18,8 @@ class Derivation {
 
   const Graph& program() const { return program_; }
   GraphBuilder& builder() { return builder_; }
-  const TensorType& type(NodeId added) const { return builder_.type(added); }
+  // A copy: what the builder has moves when a node is added.
+  TensorType type(NodeId added) const { return builder_.type(added); }
 
   // The value of a node of the program: added when it is first asked for, with what it needs.
   NodeId value(NodeId id);
@@ -31,8 +32,8 @@ class Derivation {
   // --- Operations on what has been added, with every collective visible.
   NodeId add(Op op, std::vector<NodeId> inputs);
   NodeId apply(PointwiseFn fn, std::vector<NodeId> inputs);
-  NodeId number(double value, NodeId like);   // in the dtype of `like`
-  NodeId cast(NodeId x, const DType& dtype);  // as it is if it has that dtype
+  NodeId number(double value, NodeId like);  // in the dtype of `like`
+  NodeId cast(NodeId x, DType dtype);        // as it is if it has that dtype
   // In the dtype in which it accumulates: f32 for 16 bits.
   NodeId wide(NodeId x);
   NodeId sum(NodeId x, const std::vector<int>& dims);
@@ -42,7 +43,8 @@ class Derivation {
 
   // --- Gradients
   // The node of the program has this as one summand of its gradient, in any placement of its value:
-  // partial where what the ranks hold is still to be added.
+  // partial where what the ranks hold is still to be added. It may be wider than the value: it is
+  // rounded where it has been added.
   void contribute(NodeId to, NodeId summand);
   // As contribute, of a summand that has been computed in the shape of a result into which the
   // operand was broadcast.
@@ -50,15 +52,20 @@ class Derivation {
   bool wanted(NodeId id) const { return wanted_[static_cast<std::size_t>(id.index)]; }
   void want(std::vector<bool> wanted) { wanted_ = std::move(wanted); }
 
-  // The sum of the summands; none if there are none. As they lie, if they all lie alike:
+  // The sum of the summands; none if there are none. As they lie, if they all lie alike, and not
+  // rounded:
   std::optional<NodeId> raw(NodeId id);
-  // where the node's gradient lies.
+  // where the node's gradient lies, in its dtype.
   std::optional<NodeId> settled(NodeId id);
   // Moved to where the gradient of a value of this type lies.
   NodeId settle(NodeId x, const TensorType& of);
 
  private:
+  NodeId copy(NodeId id);  // what its operands are copied to is known
   NodeId masked(NodeId x, NodeId mask);
+  std::vector<NodeId> summands(NodeId id);  // of one dtype
+  bool alike(const std::vector<NodeId>& some) const;
+  NodeId total(const std::vector<NodeId>& some);
   NodeId settle_axes(NodeId x, const Layout& wanted);
 
   const Graph& program_;

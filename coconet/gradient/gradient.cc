@@ -35,20 +35,47 @@ std::set<std::string> wanted_inputs(const Graph& program, const GradientOptions&
   return {options.inputs.begin(), options.inputs.end()};
 }
 
+// "d_x", which the program must leave free.
+std::string gradient_name(const Graph& program, const std::string& of, const Where& where) {
+  const std::string name = "d_" + of;
+  const bool output =
+      std::ranges::find(program.outputs(), name, &Output::name) != program.outputs().end();
+  if (!output && !program.find(name).valid()) return name;
+  throw UserError(ErrorKind::usage,
+                  "found a value named " + name + " in " + program.header().program +
+                      "; that is the name of the gradient by " + of + ": give it another",
+                  where);
+}
+
 // d_y of the output y: where its gradient lies.
 NodeId gradient_input(Derivation& d, const Output& output) {
   const Node& node = d.program().node(output.node);
   Input input{InputKind::tensor, node.type, {}};
   input.type.layout = gradients::layout_of_gradient(node.type.layout);
-  return d.builder().add(input, {}, d.builder().fresh_name("d_" + output.name), node.where);
+  return d.builder().add(input, {}, gradient_name(d.program(), output.name, node.where),
+                         node.where);
+}
+
+// UserError for what no rule is for, wherever it stands.
+void need_rules(const Derivation& d) {
+  for (int i = 0; i < d.program().size(); ++i) {
+    const Node& node = d.program().node(NodeId{i});
+    if (std::holds_alternative<Update>(node.op)) {
+      gradients::no_rule(d, NodeId{i},
+                         "it writes a state or input; legal are programs that do not");
+    }
+    if (node.type.is_list()) {
+      gradients::no_rule(d, NodeId{i}, "lists have none in this version; legal are tensors");
+    }
+  }
 }
 
 bool differentiable(const Node& node) {
   return is_floating(node.type.dtype.kind) && !std::holds_alternative<Constant>(node.op);
 }
 
-// The nodes between a wanted input and an output, by floating values.
-NodeSet paths(const Graph& program, const std::set<std::string>& inputs) {
+// The nodes that depend on a wanted input by floating values.
+NodeSet dependent_on(const Graph& program, const std::set<std::string>& inputs) {
   NodeSet out = none_of(program);
   for (int i = 0; i < program.size(); ++i) {
     const Node& node = program.node(NodeId{i});
@@ -63,17 +90,27 @@ NodeSet paths(const Graph& program, const std::set<std::string>& inputs) {
 
 }  // namespace
 
+std::vector<std::string> differentiable_inputs(const Graph& program) {
+  std::vector<std::string> out;
+  for (const Node& node : program.nodes()) {
+    if (!is_floating_tensor(node)) continue;
+    const NodeSet reached = dependent_on(program, {node.name});
+    const bool any = std::ranges::any_of(program.outputs(), [&](const Output& output) {
+      return bool(reached[static_cast<std::size_t>(output.node.index)]);
+    });
+    if (any) out.push_back(node.name);
+  }
+  return out;
+}
+
 Graph gradient(const Graph& program, const GradientOptions& options) {
   const std::set<std::string> inputs = wanted_inputs(program, options);
   Header header = program.header();
   header.program += "_gradient";
   Derivation d(program, std::move(header));
-  d.want(paths(program, inputs));
+  need_rules(d);
+  d.want(dependent_on(program, inputs));
   for (int i = 0; i < program.size(); ++i) {
-    if (std::holds_alternative<Update>(program.node(NodeId{i}).op)) {
-      gradients::no_rule(d, NodeId{i},
-                         "it writes a state or input; legal are programs that do not");
-    }
     if (std::holds_alternative<Input>(program.node(NodeId{i}).op)) d.value(NodeId{i});
   }
   for (const Output& output : program.outputs()) {
@@ -95,7 +132,7 @@ Graph gradient(const Graph& program, const GradientOptions& options) {
     if (!is_floating_tensor(node) || !inputs.contains(node.name)) continue;
     d.at(NodeId{i});
     if (const std::optional<NodeId> dx = d.settled(NodeId{i})) {
-      d.builder().add_output("d_" + node.name, *dx);
+      d.builder().add_output(gradient_name(program, node.name, node.where), *dx);
       any = true;
     }
   }

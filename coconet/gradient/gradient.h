@@ -22,10 +22,14 @@ struct GradientOptions {
       {};  // whose gradients are wanted; none: of all floating tensors
 };
 
+// The floating tensors among the inputs on which an output depends: by which there is a gradient.
+std::vector<std::string> differentiable_inputs(const Graph& program);
+
 // Outputs are in the order of the inputs; an input on which no output depends has none. UserError
-// (unsupported) that names the operation if one that matters has no rule: an update, a fold by
-// max, min or prod across ranks, conv2d, prod, stack; UserError(usage) for a name that is no
-// floating tensor of the program, or if nothing is left.
+// (unsupported) that names the operation if one that matters has no rule: an update, a list, a
+// fold by max, min or prod across ranks, conv2d, prod, stack; UserError(usage) for a name that is
+// no floating tensor of the program, a value that has the name of a gradient, or if nothing is
+// left.
 Graph gradient(const Graph& program, const GradientOptions& options = {});
 
 }  // namespace coconet

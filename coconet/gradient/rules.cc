@@ -48,8 +48,8 @@ struct Rules {
   void operator()(const Narrow& op);
   void operator()(const Concat& op);
   void operator()(const BlockReduce&) { no_rule(d, id, "block sums have one with their fold"); }
-  void operator()(const FoldBlocks& op);
-  void operator()(const Across& op);
+  void operator()(const FoldBlocks&);
+  void operator()(const Across&) { no_rule(d, id, "lists have none in this version"); }
   void operator()(const Update&) { no_rule(d, id, "it writes a state or input"); }
   void operator()(const AllReduce& op);
   void operator()(const ReduceScatter& op) { moved(op.fold); }
@@ -69,9 +69,8 @@ struct Rules {
   // Values are added or moved: the gradient of each summand is that of the sum.
   void moved(Fold fold) {
     if (fold != Fold::sum) {
-      no_rule(
-          d, id,
-          "a fold by " + std::string(name_of(fold)) + " across ranks has no rule; " + "legal is +");
+      no_rule(d, id,
+              "a fold by " + std::string(name_of(fold)) + " across ranks has no rule; legal is +");
     }
     give(0, dy);
   }
@@ -97,7 +96,7 @@ NodeId Rules::swapped(NodeId x) {
 // With all dims but the last as one.
 NodeId Rules::merged(NodeId x) {
   const Shape shape = d.type(x).shape;
-  const Shape rows(shape.begin(), shape.end() - 1);  // of a copy: adding moves what type() gives
+  const Shape rows(shape.begin(), shape.end() - 1);
   return d.add(Reshape{{product_of(rows), shape.back()}}, {x});
 }
 
@@ -218,7 +217,7 @@ void Rules::operator()(const Softmax& op) {
 }
 
 // Of the blocks that are folded: the whole tensor-wide reduction.
-void Rules::operator()(const FoldBlocks& op) {
+void Rules::operator()(const FoldBlocks&) {
   NodeId blocks = operand(d, id);
   while (std::holds_alternative<AllGather>(d.program().node(blocks).op)) {
     blocks = operand(d, blocks);
@@ -229,22 +228,12 @@ void Rules::operator()(const FoldBlocks& op) {
   }
   const NodeId of = operand(d, blocks);
   const NodeId wide = d.wide(d.value(of));
-  NodeId g = d.cast(dy, d.type(wide).dtype);
-  if (op.mean) {
-    const NodeId count =
-        d.add(DimSize{product_of(d.program().node(of).type.shape), d.type(wide).dtype}, {});
-    g = d.apply(PointwiseFn::div, {g, count});
-  }
+  const NodeId g = d.cast(dy, d.type(wide).dtype);
   if (reduce->of_squares) {
     d.contribute(of, times(d, wide, times(d, g, d.number(2, g))));
   } else {
     d.contribute(of, d.spread(g, wide));
   }
-}
-
-void Rules::operator()(const Across& op) {
-  if (op.fold != Fold::sum) no_rule(d, id, "only a fold by + of a list has a rule");
-  give(0, d.spread(dy, x()));
 }
 
 // --- Movement of data

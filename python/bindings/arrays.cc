@@ -82,12 +82,12 @@ bool contiguous(const Array& array) {
   return true;
 }
 
-std::string shape_text(const Array& array) {
-  std::string out;
+std::vector<std::int64_t> shape_of(const Array& array) {
+  std::vector<std::int64_t> out;
   for (std::size_t d = 0; d < array.ndim(); ++d) {
-    out += (d > 0 ? ", " : "") + std::to_string(array.shape(d));
+    out.push_back(static_cast<std::int64_t>(array.shape(d)));
   }
-  return "[" + out + "]";
+  return out;
 }
 
 // Elements in row-major order from memory of any strides.
@@ -132,11 +132,7 @@ TensorData tensor_of(const std::string& what, nb::handle object, DTypeKind wante
     refuse(what, "elements of " + text_of(array.dtype()),
            "one of f16, bf16, f32, f64, i32, i64, bool");
   }
-  std::vector<std::int64_t> shape;
-  for (std::size_t d = 0; d < array.ndim(); ++d) {
-    shape.push_back(static_cast<std::int64_t>(array.shape(d)));
-  }
-  TensorData out = TensorData::zeros(*kind, std::move(shape));
+  TensorData out = TensorData::zeros(*kind, shape_of(array));
   const auto* from = static_cast<const std::byte*>(array.data());
   if (contiguous(array)) {
     if (!out.bytes.empty()) std::memcpy(out.bytes.data(), from, out.bytes.size());
@@ -147,7 +143,8 @@ TensorData tensor_of(const std::string& what, nb::handle object, DTypeKind wante
   return out;
 }
 
-std::span<std::byte> memory_of(const std::string& what, nb::handle object, DTypeKind dtype) {
+std::span<std::byte> memory_of(const std::string& what, nb::handle object, DTypeKind dtype,
+                               const std::vector<std::int64_t>& shape) {
   const Array array = array_in(what, object);
   nb::ndarray<> writable;
   if (!nb::try_cast(object, writable, false)) {
@@ -156,9 +153,13 @@ std::span<std::byte> memory_of(const std::string& what, nb::handle object, DType
   if (array.dtype() != dlpack_of(dtype)) {
     refuse(what, "elements of " + text_of(array.dtype()), std::string(name_of(dtype)));
   }
+  const bool empty = array.size() == 0 && shape == std::vector<std::int64_t>{0};
+  if (shape_of(array) != shape && !empty) {
+    refuse(what, "the shape " + text_of_shape(shape_of(array)),
+           text_of_shape(shape) + ", this rank's piece");
+  }
   if (!contiguous(array)) {
-    refuse(what, "an array of shape " + shape_text(array) + " with gaps or in another order",
-           "a contiguous one");
+    refuse(what, "an array with gaps or in another order", "a contiguous one");
   }
   const std::size_t bytes = array.size() * static_cast<std::size_t>(size_of(dtype));
   return {static_cast<std::byte*>(writable.data()), bytes};

@@ -17,8 +17,9 @@ namespace coconet::python {
 TensorData tensor_of(const std::string& what, nanobind::handle array, DTypeKind wanted);
 
 // The memory of an array, which stays the caller's. UserError(data) that names `what` unless it is
-// an array of that dtype, contiguous, writable, in this machine's memory.
-std::span<std::byte> memory_of(const std::string& what, nanobind::handle array, DTypeKind dtype);
+// an array of that dtype and shape, contiguous, writable, in this machine's memory.
+std::span<std::byte> memory_of(const std::string& what, nanobind::handle array, DTypeKind dtype,
+                               const std::vector<std::int64_t>& shape);
 
 // As numpy's, over that memory; a bf16 one, which numpy does not have, as an object that
 // torch.from_dlpack takes. `owner` is kept as long as it.

@@ -1,11 +1,13 @@
 // Compiled programs: runs on ranks that coconet starts, and this process as one rank of a job.
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
+
+#include <map>
+#include <thread>
 
 #include "coconet/execute/join.h"
 #include "coconet/execute/memory_need.h"
@@ -87,7 +89,6 @@ nb::tuple run(const execute::Compiled& compiled, const nb::dict& inputs, nb::han
   execute::RunRequest request =
       request_of(graph, ranks, sizes, seed, threads, timeout, protocol, chunks);
   request.repeat = repeat;
-  check_repeat(repeat);
   execute::GlobalTensors given = given_of(graph, inputs);
   need_tensors(graph, given);
   request.setting.sizes =
@@ -102,25 +103,60 @@ nb::tuple run(const execute::Compiled& compiled, const nb::dict& inputs, nb::han
   return results_of(graph, result, request.setting);
 }
 
-// A rank with what it is made of.
+// What a rank is made of: there as long as an array over its memory.
+struct Joined {
+  std::shared_ptr<const execute::Compiled> compiled;
+  std::unique_ptr<execute::RankCalls> calls;
+};
+
 class Rank {
  public:
   Rank(std::shared_ptr<const execute::Compiled> compiled, const execute::RunRequest& request,
        const execute::JoinRequest& where)
-      : compiled_(std::move(compiled)),
-        setting_(request.setting),
-        calls_(execute::join(*compiled_, request, where)) {}
+      : setting_(request.setting), thread_(std::this_thread::get_id()) {
+    joined_ = std::make_shared<Joined>(std::move(compiled), nullptr);
+    joined_->calls = execute::join(*joined_->compiled, request, where);
+  }
 
   execute::RankCalls& calls() {
-    if (!calls_) throw UserError(ErrorKind::usage, "found a rank that has left its job");
-    return *calls_;
+    if (!joined_) throw UserError(ErrorKind::usage, "found a rank that has left its job");
+    return *joined_->calls;
   }
-  void leave() { calls_.reset(); }
+
+  void call() {
+    execute::RankCalls& mine = calls();
+    if (std::this_thread::get_id() != thread_) {
+      throw UserError(
+          ErrorKind::usage,
+          "found a call by another thread than the one that joined; needed is that one");
+    }
+    const nb::gil_scoped_release release;
+    mine.call();
+  }
+
+  void leave() {
+    bound_.clear();
+    joined_.reset();
+  }
+
+  void bind(const std::string& name, nb::handle array) {
+    const std::span<std::byte> memory = memory_of(name, array, type(name).dtype.kind, shape(name));
+    calls().bind(name, memory);
+    bound_[name] = nb::borrow(array);
+  }
+
+  nb::object own(const std::string& name) {
+    const std::span<std::byte> memory = calls().own(name);
+    const nb::capsule owner(new std::shared_ptr<Joined>(joined_), [](void* held) noexcept {
+      delete static_cast<std::shared_ptr<Joined>*>(held);
+    });
+    return array_over(memory, type(name).dtype.kind, shape(name), owner);
+  }
 
   // Of an input, state or output.
   const TensorType& type(const std::string& name) {
     calls().bytes(name);  // refuses another name
-    const Graph& graph = compiled_->plan().graph;
+    const Graph& graph = joined_->compiled->plan().graph;
     for (const Output& output : graph.outputs()) {
       if (output.name == name) return graph.node(output.node).type;
     }
@@ -137,9 +173,10 @@ class Rank {
   }
 
  private:
-  std::shared_ptr<const execute::Compiled> compiled_;
   interp::Setting setting_;
-  std::unique_ptr<execute::RankCalls> calls_;
+  std::thread::id thread_;
+  std::shared_ptr<Joined> joined_;
+  std::map<std::string, nb::object> bound_;  // the arrays that calls read or write
 };
 
 std::unique_ptr<Rank> join(const std::shared_ptr<execute::Compiled>& compiled,
@@ -157,29 +194,17 @@ std::unique_ptr<Rank> join(const std::shared_ptr<execute::Compiled>& compiled,
 void bind_rank(nb::module_& module) {
   nb::class_<Rank>(module, "Rank", "This process as a rank of a job.")
       .def_prop_ro("rank", [](Rank& rank) { return rank.calls().rank(); })
+      .def("bind", &Rank::bind, "name"_a, "array"_a,
+           "The calls that follow read or write that array in place: this rank's piece of an\n"
+           "input, state or output that was compiled as staged.")
       .def(
-          "bind",
-          [](Rank& rank, const std::string& name, nb::handle array) {
-            const DTypeKind dtype = rank.type(name).dtype.kind;
-            rank.calls().bind(name, memory_of(name, array, dtype));
-          },
-          "name"_a, "array"_a,
-          "The calls that follow read or write that array in place: this rank's piece of an\n"
-          "input, state or output that was compiled as staged. Keep the array as long.")
-      .def(
-          "bind_address",
+          "_bind_address",
           [](Rank& rank, const std::string& name, std::uintptr_t address, std::size_t bytes) {
             rank.calls().bind(name, {reinterpret_cast<std::byte*>(address), bytes});
           },
-          "name"_a, "address"_a, "bytes"_a, "As bind, of memory.")
-      .def(
-          "own",
-          [](nb::object self, const std::string& name) {
-            auto& rank = nb::cast<Rank&>(self);
-            const std::span<std::byte> memory = rank.calls().own(name);
-            return array_over(memory, rank.type(name).dtype.kind, rank.shape(name), self);
-          },
-          "name"_a, "This rank's piece, where calls read or write it, not a copy.")
+          "name"_a, "address"_a, "bytes"_a)
+      .def("own", &Rank::own, "name"_a,
+           "This rank's piece, where calls read or write it, not a copy.")
       .def("shape", &Rank::shape, "name"_a, "Of this rank's piece.")
       .def("first", &Rank::first, "name"_a,
            "The index in the whole tensor, row-major, of the first element of this rank's piece.")
@@ -195,10 +220,8 @@ void bind_rank(nb::module_& module) {
           "count_from", [](Rank& rank, std::uint64_t number) { rank.calls().count_from(number); },
           "number"_a,
           "The next call has this number, on all ranks: dropouts drop the same at the same number.")
-      .def(
-          "call", [](Rank& rank) { rank.calls().call(); }, nb::call_guard<nb::gil_scoped_release>(),
-          "One call; all ranks make the same.")
-      .def("leave", &Rank::leave, "Leaves the job; its arrays are gone then.");
+      .def("call", &Rank::call, "One call; all ranks make the same.")
+      .def("leave", &Rank::leave, "Leaves the job, as soon as no array that own() gave is left.");
 }
 
 }  // namespace
@@ -218,11 +241,14 @@ void bind_compiled(nb::module_& module) {
       "_compile",
       [](const Graph& graph, const std::optional<Schedule>& schedule,
          const std::vector<std::string>& staged) {
-        const nb::gil_scoped_release release;
         const Graph scheduled = schedule ? apply(graph, *schedule).graph : graph;
         const plan::PlanOptions options{.schedule = schedule ? schedule->name : "",
                                         .staged = staged};
-        return std::make_shared<execute::Compiled>(scheduled, options, runtime::Toolchain());
+        std::shared_ptr<execute::Compiled> out;
+        interruptible([&] {
+          out = std::make_shared<execute::Compiled>(scheduled, options, runtime::Toolchain());
+        });
+        return out;
       },
       "graph"_a, "schedule"_a.none(), "staged"_a);
 }

@@ -41,17 +41,14 @@ void translate(const std::exception_ptr& thrown, void*) {
 }  // namespace
 
 void bind_errors(nb::module_& module) {
-  const nb::object name = module.attr("__name__");
-  const std::string package = "coconet";
   error_type = PyErr_NewExceptionWithDoc(
-      (package + ".Error").c_str(),
+      "coconet.Error",
       "What is wrong with a program, a schedule, the data or the machine.\n\n"
       "kind: type, syntax, schedule, data, unsupported, usage or runtime; message: without the\n"
       "place; file, line, column: the place, or \"\" and 0.",
       PyExc_Exception, nullptr);
-  internal_type =
-      PyErr_NewExceptionWithDoc((package + ".InternalError").c_str(), "A fault of coconet itself.",
-                                PyExc_RuntimeError, nullptr);
+  internal_type = PyErr_NewExceptionWithDoc("coconet.InternalError", "A fault of coconet itself.",
+                                            PyExc_RuntimeError, nullptr);
   module.attr("Error") = nb::borrow(error_type);
   module.attr("InternalError") = nb::borrow(internal_type);
   nb::register_exception_translator(translate);

@@ -2,32 +2,14 @@
 
 #include <nanobind/stl/string.h>
 
-#include "coconet/base/nearest.h"
 #include "coconet/execute/lists.h"
+#include "coconet/graph/walk.h"
 #include "coconet/interp/global_tensor.h"
 #include "python/bindings/arrays.h"
 
 namespace nb = nanobind;
 
 namespace coconet::python {
-namespace {
-
-const Input& input_of(const Graph& graph, const std::string& name) {
-  std::vector<std::string> names;
-  for (const Node& node : graph.nodes()) {
-    const Input* input = std::get_if<Input>(&node.op);
-    if (!input) continue;
-    if (node.name == name) return *input;
-    names.push_back(node.name);
-  }
-  std::string all;
-  for (const std::string& each : names) all += (all.empty() ? "" : ", ") + each;
-  throw UserError(ErrorKind::usage, "there is no input " + name + suggestion(name, names) +
-                                        "; the inputs are " + all);
-}
-
-}  // namespace
-
 void need_tensors(const Graph& graph, const execute::GlobalTensors& given) {
   std::string missing, all;
   for (const Node& node : graph.nodes()) {
@@ -46,9 +28,10 @@ execute::GlobalTensors given_of(const Graph& graph, const nb::dict& inputs) {
   execute::GlobalTensors out;
   for (const auto& [key, value] : inputs) {
     const std::string name = nb::cast<std::string>(nb::str(key));
-    const Input& input = input_of(graph, name);
-    const DTypeKind dtype = input.type.dtype.kind;
-    if (!input.type.is_list()) {
+    const Input* input = input_named(graph, name);
+    if (!input) throw UserError(ErrorKind::usage, no_input(graph, name));
+    const DTypeKind dtype = input->type.dtype.kind;
+    if (!input->type.is_list()) {
       out[name] = tensor_of(name, value, dtype);
       continue;
     }
@@ -82,11 +65,6 @@ void give_zero_states(const Graph& graph, const interp::Setting& setting,
       given[name] = TensorData::zeros(dtype, execute::member_shape(node.type, setting, k));
     }
   }
-}
-
-void check_repeat(int repeat) {
-  if (repeat >= 1) return;
-  throw UserError(ErrorKind::usage, "repeat must be at least 1; found " + std::to_string(repeat));
 }
 
 }  // namespace coconet::python

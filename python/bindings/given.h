@@ -18,7 +18,4 @@ void need_tensors(const Graph& graph, const execute::GlobalTensors& given);
 void give_zero_states(const Graph& graph, const interp::Setting& setting,
                       execute::GlobalTensors& given);
 
-// UserError(usage) unless at least 1.
-void check_repeat(int repeat);
-
 }  // namespace coconet::python

@@ -153,10 +153,18 @@ std::map<std::string, std::int64_t> sizes_of_pieces(
     const NodeId id = graph.find(name);
     if (!id.valid()) continue;
     const TensorType& type = graph.node(id).type;
-    if (type.is_list() || type.shape.size() != shape.size()) continue;
+    const AxisList sliced = type.layout.axes_that_are<Sliced>();
+    const bool as_one = std::ranges::any_of(sliced, [&](int axis) {
+      const Slice& slice = type.layout.slice(axis);
+      return slice.flat || slice.first != slice.last;
+    });
+    if (type.is_list() || as_one) continue;  // no dim of the piece is one of these
+    if (type.shape.size() != shape.size()) {
+      throw UserError(ErrorKind::data, name + ": found the shape " + text_of_shape(shape) +
+                                           "; needed is a piece of " + type.text(graph.mesh()));
+    }
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const Dim& dim = type.shape[d];
-      const AxisList sliced = type.layout.axes_that_are<Sliced>();
       const bool cut = std::ranges::any_of(
           sliced, [&](int axis) { return type.layout.slice(axis).has(static_cast<int>(d)); });
       if (cut || dim.names().size() != 1 || dim != Dim::named(dim.names()[0])) continue;
@@ -230,6 +238,7 @@ void bind_graphs(nb::module_& module) {
       .def("_dtypes", dtypes_by_name)
       .def("_defaults", defaults_of)
       .def("_aliases", aliases_of)
+      .def_prop_ro("_differentiable", differentiable_inputs)
       .def("_piece_shape", piece_shape)
       .def("__str__", [](const Graph& graph) { return print(graph); })
       .def("__repr__",

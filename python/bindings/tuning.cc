@@ -15,22 +15,6 @@ using namespace nb::literals;
 namespace coconet::python {
 namespace {
 
-// Scalars without a value get 1: what is measured hardly depends on them.
-void give_scalars(const Graph& graph, execute::GlobalTensors& given) {
-  for (const Node& node : graph.nodes()) {
-    const Input* input = std::get_if<Input>(&node.op);
-    if (!input || input->kind != InputKind::scalar || input->default_value) continue;
-    if (given.contains(node.name)) continue;
-    TensorData one = TensorData::zeros(node.type.dtype.kind, {});
-    if (is_floating(node.type.dtype.kind)) {
-      one.set_value(0, 1);
-    } else {
-      one.set_integer(0, 1);
-    }
-    given[node.name] = std::move(one);
-  }
-}
-
 nb::dict decide(const Graph& program, nb::handle ranks, const nb::dict& inputs,
                 const nb::dict& sizes, const std::vector<Schedule>& schedules,
                 const std::vector<std::string>& staged, int threads, bool allow_reassociation) {
@@ -38,7 +22,7 @@ nb::dict decide(const Graph& program, nb::handle ranks, const nb::dict& inputs,
   interp::Setting setting;
   setting.mesh = mesh_of(program.mesh(), ranks);
   setting.sizes = execute::bind_dims(program, given, setting.mesh, sizes_of(sizes));
-  give_scalars(program, given);
+  execute::give_ones(program, given);
   tune::TuneOptions options;
   options.schedules = schedules;
   options.staged = staged;

@@ -83,7 +83,8 @@ class CompiledProgram:
         each with the same inputs. knobs: protocol ("one-shot", "direct"), chunks, threads.
         """
         arguments = _arguments({**self._knobs, **knobs}, seed, timeout)
-        _need(repeat, int, "repeat", "an int, at least 1")
+        if _need(repeat, int, "repeat", "an int, at least 1") not in range(1, 1 << 31):
+            raise error("usage", f"found repeat={repeat}; needed is an int from 1 to 2^31 - 1")
         return Result(*self._compiled._run(inputs, ranks, sizes or {}, seed, repeat, *arguments,
                                            timeout))
 

@@ -10,6 +10,14 @@ import os, torch, torch.distributed as dist
 import coconet as cc, coconet.torch as ct
 ct.init()
 rank, ranks = dist.get_rank(), dist.get_world_size()
+
+def refused(call, *words):
+    try:
+        call()
+    except cc.Error as error:
+        assert all(word in str(error) for word in words), str(error)
+    else:
+        raise AssertionError(f"taken; needed is a refusal that says {words}")
 """
 
 

@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -103,7 +105,7 @@ def test_lists():
 
 @pytest.mark.parametrize("inputs, text", [
     ({}, "found no value for x; needed are values for x"),
-    ({"y": np.ones((2, 3), "float32")}, "there is no input y"),
+    ({"y": np.ones((2, 3), "float32")}, "the program has no input y; its inputs are x"),
     ({"x": np.ones((2, 3), "float64")}, "f64"),
     ({"x": np.ones((3, 3), "float32")}, "x"),
     ({"x": np.ones((2, 3), "uint8")}, "u8"),
@@ -188,7 +190,8 @@ def test_own_memory_is_no_copy():
 @pytest.mark.parametrize("array, text", [
     (np.ones(4, "float64"), "found elements of f64; needed is f32"),
     (np.ones(8, "float32")[::2], "contiguous"),
-    (np.ones(5, "float32"), "x"),
+    (np.ones(5, "float32"), r"found the shape \[5\]; needed is \[4\], this rank's piece"),
+    (np.ones((2, 2), "float32"), r"found the shape \[2, 2\]"),
     (np.broadcast_to(np.float32(1), 4), "must not be written"),
     ([1, 2, 3, 4], "found a list"),
 ])
@@ -202,6 +205,47 @@ def test_a_rank_that_has_left():
     rank.leave()
     with pytest.raises(cc.Error, match="has left"):
         rank.call()
+
+
+def test_bound_arrays_stay_with_the_rank():
+    rank = joined_alone()
+    held = [np.arange(4.0, dtype="float32"), np.zeros(4, "float32")]
+    rank.bind("x", held[0])
+    rank.bind("y", held[1])
+    before = sys.getrefcount(held[0])
+    seen = weakref.ref(held[0])
+    held[0] = None
+    assert seen() is not None and before > 2
+    rank.call()
+    np.testing.assert_array_equal(held[1], [0, 1, 2, 3])
+    rank.leave()
+    assert seen() is None
+
+
+def test_arrays_of_a_rank_that_has_left():
+    rank = joined_alone(staged=())
+    array = rank.own("x")
+    rank.leave()
+    array[:] = 3
+    assert array.sum() == 12
+
+
+def test_calls_are_made_by_the_thread_that_joined():
+    rank = joined_alone(staged=())
+    rank.own("x")
+    said = []
+
+    def call():
+        try:
+            rank.call()
+        except cc.Error as error:
+            said.append(str(error))
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    assert "another thread" in said[0]
+    rank.call()
 
 
 def test_memory_of_a_rank_stays_while_its_array_does():

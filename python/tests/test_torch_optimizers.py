@@ -130,21 +130,49 @@ same(net, want)
 part = ours.sharded_state_dict()
 again = ct.ShardedAdam(net.parameters())
 again.load_sharded_state_dict(part)
-try:
-    again.load_sharded_state_dict({{**part, "ranks": 7}})
-except cc.Error as error:
-    assert "of 7; needed" in str(error)
-else:
-    raise AssertionError("taken")
+refused(lambda: again.load_sharded_state_dict({{**part, "ranks": 7}}), "of 7; needed")
+refused(lambda: again.load_sharded_state_dict({{**part, "groups": []}}), "found groups of []")
+state["state"][1]["step"] = torch.tensor(9.0)
+refused(lambda: again.load_state_dict(state), "found parameters after [", "9] steps")
+fresh = ct.ShardedAdam(model().parameters())
+ours.load_state_dict(fresh.state_dict() | {{"state": {{}}}})
+assert ours._packed[0].t == 0 and not ours._packed[0].m.any()
 """)
 
 
 def test_refuses_other_dtypes(tmp_path):
     on_ranks(tmp_path, 1, """
-try:
-    ct.ShardedAdam(torch.nn.Linear(2, 2).double().parameters())
-except cc.Error as error:
-    assert "float64" in str(error)
-else:
-    raise AssertionError("taken")
+refused(lambda: ct.ShardedAdam(torch.nn.Linear(2, 2).double().parameters()), "float64")
+""")
+
+
+def test_parameters_that_were_put_elsewhere_are_still_trained(tmp_path):
+    on_ranks(tmp_path, 2, MODEL + """
+net, want = model(), model()
+ours, theirs = ct.ShardedAdam(net.parameters()), torch.optim.Adam(want.parameters())
+for step in range(3):
+    for p in net.parameters(): p.data = p.data.clone()
+    ours.zero_grad(); theirs.zero_grad()
+    loss_of(net, step, rank).backward(); mean_loss(want, step).backward()
+    ours.step(); theirs.step()
+    same(net, want)
+""")
+
+
+def test_ranks_of_a_group_of_their_own(tmp_path):
+    on_ranks(tmp_path, 3, MODEL.replace("range(ranks)", "range(2)").replace("/ ranks", "/ 2") + """
+pair = dist.new_group([0, 1])
+if rank < 2:
+    ct.init(pair)
+    net, want = model(), model()
+    ours, theirs = ct.ShardedAdam(net.parameters()), torch.optim.Adam(want.parameters())
+    for step in range(2):
+        ours.zero_grad(); theirs.zero_grad()
+        loss_of(net, step, rank).backward(); mean_loss(want, step).backward()
+        ours.step(); theirs.step()
+    same(net, want)
+    state = ours.state_dict()["state"]
+    want = theirs.state_dict()["state"]
+    assert torch.allclose(state[0]["exp_avg"], want[0]["exp_avg"], atol=1e-6)
+dist.barrier()
 """)

@@ -10,7 +10,6 @@
 Each rank gives its own piece of each tensor, as the program's types say: of a local one its own, of
 a sliced one its part, of a replicated one the whole. Tensors are read and written where they are.
 """
-import hashlib
 import os
 
 import torch
@@ -28,18 +27,25 @@ _world = None
 class World:
     """The ranks of a torch.distributed process group, all processes of this machine."""
 
-    def __init__(self, rank, ranks, name):
-        self.rank, self.ranks, self._name, self._jobs = rank, ranks, name, 0
+    def __init__(self, group, rank, ranks, name, seed):
+        self.group, self.rank, self.ranks = group, rank, ranks
+        self._name, self._seed, self._jobs, self._seeds = name, seed, 0, 0
 
     def next_job(self):
-        """A job's name; the same on all ranks, as they compile the same programs in one order."""
+        """A job's name; the same on all ranks, as they make the same calls in one order."""
         self._jobs += 1
         return f"{self._name}-{self._jobs}"
+
+    def next_seed(self):
+        """For the dropouts of a function that has none: another for each, the same on all ranks."""
+        self._seeds += 1
+        return (self._seed + self._seeds * 0x9E3779B97F4A7C15) % (1 << 64)
 
 
 def init(group=None):
     """Makes the ranks of the process group (by default the world's; under torchrun one is made,
-    of gloo, if there is none) the ranks of programs. Once, before the first call of a program."""
+    of gloo, if there is none) the ranks of programs. Once, before the first call of a program.
+    What dropouts drop follows from rank 0's torch.manual_seed before it."""
     global _world
     if not dist.is_initialized():
         missing = [name for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -49,17 +55,16 @@ def init(group=None):
                          f"environment ({', '.join(missing)}); needed is one of them")
         dist.init_process_group("gloo")
     rank, ranks = dist.get_rank(group), dist.get_world_size(group)
-    # A name that no other job has, from rank 0; and one machine, as memory is shared.
+    # Of rank 0: a name that no other job has, and the seed; of all: the machine, as memory is
+    # shared.
     told = [None] * ranks
     boot = open("/proc/sys/kernel/random/boot_id").read().strip()
-    dist.all_gather_object(told, (boot, os.urandom(8).hex()), group=group)
-    machines = [machine for machine, _ in told]
-    if len(set(machines)) > 1:
-        other = next(r for r in range(ranks) if machines[r] != machines[0])
-        raise _error("unsupported", f"found rank {other} on another machine than rank 0; "
-                     "needed are ranks of one machine")
-    name = hashlib.sha256(told[0][1].encode()).hexdigest()[:24]
-    _world = World(rank, ranks, f"torch-{os.getuid()}-{name}")
+    dist.all_gather_object(told, (boot, os.urandom(12).hex(), torch.initial_seed()), group=group)
+    for other in range(ranks):
+        if told[other][0] != told[0][0]:
+            raise _error("unsupported", f"found rank {other} on another machine than rank 0; "
+                         "needed are ranks of one machine")
+    _world = World(group, rank, ranks, f"torch-{os.getuid()}-{told[0][1]}", told[0][2])
     return _world
 
 
@@ -88,6 +93,26 @@ class _Recorded(torch.autograd.Function):
         return (None, None, None, *(found.get(name) for name in ctx.names))
 
 
+class _Job:
+    """This rank of the job of a Function at one set of sizes."""
+
+    def __init__(self, function, sizes):
+        here = world()
+        self.rank = function._program.join(here.next_job(), here.rank, function._mesh(), sizes,
+                                           function.seed(), function._timeout)
+        self.shapes = {name: self.rank.shape(name)
+                       for name in (*function._tensors, *function._made)}
+        self.scalars = {name: torch.from_dlpack(self.rank.own(name))
+                        for name in function._scalars}
+
+    def bind(self, name, tensor):
+        found, needed = list(tensor.shape), self.shapes[name]
+        if found != needed and not (needed == [0] and 0 in found):
+            raise _error("data", f"{name}: found the shape {found}; needed is {needed}, this "
+                         "rank's piece")
+        self.rank._bind_address(name, tensor.data_ptr(), tensor.numel() * tensor.element_size())
+
+
 class Function:
     """A program under a schedule, callable with torch tensors: what compile gives.
 
@@ -96,7 +121,7 @@ class Function:
     others a new one, or what is given under the output's name.
     """
 
-    def __init__(self, graph, schedule=None, ranks=None, sizes=None, seed=0, timeout=1800.0,
+    def __init__(self, graph, schedule=None, ranks=None, sizes=None, seed=None, timeout=1800.0,
                  **knobs):
         self._graph, self._given_ranks, self._given_sizes = graph, ranks, dict(sizes or {})
         self._seed, self._timeout = seed, timeout
@@ -110,9 +135,10 @@ class Function:
         staged = [*self._tensors, *self._made]
         self._program = running.compile(graph, schedule, staged, **knobs)
         self._dtypes = self._program.graph._dtypes()
-        self._defaults = self._program.graph._defaults()
-        self._ranks = {}  # by sizes
-        self._gradients = {}  # by the inputs wanted
+        self._defaults = {name: self._scalar(name, value)
+                          for name, value in self._program.graph._defaults().items()}
+        self._jobs = {}  # by sizes
+        self._gradients = {}  # by the inputs wanted; None: no output depends on them
         self._calls = 0
         self._operators = {}
         self.operator()  # torch.compile makes none while it traces
@@ -127,6 +153,12 @@ class Function:
         """The C++ that was generated."""
         return self._program.source
 
+    def seed(self):
+        """Of its dropouts: as given, or one of its own."""
+        if self._seed is None:
+            self._seed = world().next_seed()
+        return self._seed
+
     def sizes_of(self, tensors):
         """The dims' sizes by this rank's pieces; those that slices cut are given to compile."""
         shapes = {name: [int(size) for size in tensor.shape] for name, tensor in tensors.items()}
@@ -139,14 +171,17 @@ class Function:
 
     def rank(self, sizes):
         """This rank of the job of these sizes; the first time all ranks join it together."""
+        return self._job(sizes).rank
+
+    def _job(self, sizes):
         key = tuple((name, tuple(size) if isinstance(size, list) else size)
                     for name, size in sorted(sizes.items()))
-        if key not in self._ranks:
-            here = world()
-            ranks = here.ranks if self._given_ranks is None else self._given_ranks
-            self._ranks[key] = self._program.join(here.next_job(), here.rank, ranks, sizes,
-                                                  self._seed, self._timeout)
-        return self._ranks[key]
+        if key not in self._jobs:
+            self._jobs[key] = _Job(self, sizes)
+        return self._jobs[key]
+
+    def _mesh(self):
+        return world().ranks if self._given_ranks is None else self._given_ranks
 
     def operator(self, numbered=False):
         """The operator of torch.library (operator.py)."""
@@ -159,96 +194,124 @@ class Function:
 
     def shapes_of(self, tensors):
         """The shapes of the outputs on this rank, by tensors of these shapes."""
-        here = world()
-        ranks = here.ranks if self._given_ranks is None else self._given_ranks
         sizes = self.sizes_of(tensors)
-        return {name: self.graph._piece_shape(name, sizes, ranks, here.rank)
+        return {name: self.graph._piece_shape(name, sizes, self._mesh(), world().rank)
                 for name in self._outputs}
 
-    def _traced(self, given):
-        """A call while torch.compile traces it."""
-        scalars = {**self._defaults, **given}
-        made = self.operator()(*(given[name] for name in self._tensors),
-                               *(scalars[name] for name in self._scalars))
-        made = (made,) if isinstance(made, torch.Tensor) else made
-        out = dict(zip(self._made, made))
-        for name in self._outputs:
-            if name in self._updates:
-                out[name] = given[self._updates[name]]
-            elif name in self._aliases:
-                alias = self._aliases[name]
-                out[name] = (given[alias] if alias in given else out[alias]).clone()
-        results = tuple(out[name] for name in self._outputs)
-        return results[0] if len(results) == 1 else results
+    def _scalar(self, name, value):
+        """As the scalar's dtype has it."""
+        dtype = self.dtype_of(name)
+        whole = not dtype.is_floating_point
+        try:
+            number = None if isinstance(value, str) else int(value) if whole else float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = None
+        if number is None or (whole and number != value):
+            raise _error("data", f"{name}: found {value!r}; needed is a number that "
+                         f"{self._dtypes[name]} has")
+        return bool(number) if dtype == torch.bool else number
 
-    def __call__(self, **given):
-        if torch.compiler.is_compiling():
-            return self._traced(given)
-        out = {name: given.pop(name) for name in self._made if name in given}
-        tensors = {name: given.pop(name) for name in self._tensors if name in given}
+    def _sorted(self, given):
+        """What a call is given: its tensors, its scalars, and tensors for outputs."""
+        out = {name: given[name] for name in self._made if name in given}
+        tensors = {name: given[name] for name in self._tensors if name in given}
+        scalars = {**self._defaults, **{name: self._scalar(name, given[name])
+                                        for name in self._scalars if name in given}}
         missing = [name for name in self._tensors if name not in tensors]
-        missing += [name for name in self._scalars if name not in (*given, *self._defaults)]
-        unknown = [name for name in given if name not in self._scalars]
+        missing += [name for name in self._scalars if name not in scalars]
+        unknown = [name for name in given if name not in (*tensors, *scalars, *out)]
         if missing or unknown:
             found = f"{', '.join(unknown)}, which it has not" if unknown else "a call without " + \
                 ", ".join(missing)
             raise _error("usage", f"{self._graph.name}: found {found}; needed are "
                          f"{', '.join([*self._tensors, *self._scalars])}")
-        for name, tensor in (*tensors.items(), *out.items()):
-            self._need(name, tensor)
-        recorded = torch.is_grad_enabled() and any(
-            tensor.requires_grad for tensor in (*tensors.values(), *out.values()))
-        if not recorded:
-            results, _ = self._run(tensors, given, out)
-        elif self._updates or out:
-            raise _error("usage", f"{self._graph.name}: found a tensor that requires gradients and "
-                         "a call that writes tensors it is given; needed is torch.no_grad() "
-                         "around it")
-        else:
-            results = _Recorded.apply(self, given, list(tensors), *tensors.values())
-        return results[0] if len(results) == 1 else results
+        return tensors, scalars, out
 
-    def _run(self, tensors, scalars, out, number=None):
-        """The outputs, and the number of the call."""
-        rank = self.rank(self.sizes_of(tensors))
-        if number is None:
-            number = self._calls
-            self._calls += 1
-        for name in self._made:
-            if name not in out:
-                out[name] = torch.empty(rank.shape(name), dtype=_DTYPES[self._dtypes[name]])
-        for name, tensor in (*tensors.items(), *out.items()):
-            rank.bind_address(name, tensor.data_ptr(), tensor.numel() * tensor.element_size())
-        for name in self._scalars:
-            rank.own(name)[...] = scalars[name] if name in scalars else self._defaults[name]
-        rank.count_from(number)
-        rank.call()
+    def _completed(self, tensors, out):
+        """All outputs in order: those made, `out`, the tensors that are updated, and copies."""
         for name in self._outputs:
             if name in self._updates:
                 out[name] = tensors[self._updates[name]]
             elif name in self._aliases:
                 alias = self._aliases[name]
                 out[name] = (tensors[alias] if alias in tensors else out[alias]).clone()
-        return tuple(out[name] for name in self._outputs), number
+        return tuple(out[name] for name in self._outputs)
+
+    def _traced(self, tensors, scalars, out):
+        """A call while torch.compile traces it."""
+        if out:
+            raise _error("unsupported", f"{self._graph.name}: found tensors for outputs under "
+                         "torch.compile; legal are new ones")
+        made = self.operator()(*(tensors[name] for name in self._tensors),
+                               *(scalars[name] for name in self._scalars))
+        made = (made,) if isinstance(made, torch.Tensor) else made
+        return self._completed(tensors, dict(zip(self._made, made)))
+
+    def __call__(self, **given):
+        tensors, scalars, out = self._sorted(given)
+        if torch.compiler.is_compiling():
+            results = self._traced(tensors, scalars, out)
+            return results[0] if len(results) == 1 else results
+        for name, tensor in (*tensors.items(), *out.items()):
+            self._need(name, tensor)
+        recorded = torch.is_grad_enabled() and any(
+            tensor.requires_grad for tensor in (*tensors.values(), *out.values()))
+        if not recorded:
+            results, _ = self._run(tensors, scalars, out)
+        elif self._updates or out:
+            raise _error("usage", f"{self._graph.name}: found a tensor that requires gradients and "
+                         "a call that writes tensors it is given; needed is torch.no_grad() "
+                         "around it")
+        else:
+            results = _Recorded.apply(self, scalars, list(tensors), *tensors.values())
+        return results[0] if len(results) == 1 else results
+
+    def _run(self, tensors, scalars, out, number=None):
+        """The outputs, and the number of the call."""
+        job = self._job(self.sizes_of(tensors))
+        if number is None:
+            number = self._calls
+            self._calls += 1
+        for name in self._made:
+            if name not in out:
+                out[name] = torch.empty(job.shapes[name], dtype=self.dtype_of(name))
+        for name, tensor in (*tensors.items(), *out.items()):
+            job.bind(name, tensor)
+        for name, held in job.scalars.items():
+            held.fill_(scalars[name])
+        job.rank.count_from(number)
+        job.rank.call()
+        return self._completed(tensors, out), number
 
     def derived(self, wanted):
-        """The gradient by those inputs."""
+        """The gradient by those inputs, at the seed of this; None if no output depends on them."""
         key = tuple(wanted)
         if key not in self._gradients:
+            reached = [name for name in wanted if name in self._graph._differentiable]
             self._gradients[key] = Function(
-                _coconet.gradient(self._graph, wanted), None, self._given_ranks, self._given_sizes,
-                self._seed, self._timeout)
+                _coconet.gradient(self._graph, reached), None, self._given_ranks,
+                self._given_sizes, self.seed(), self._timeout) if reached else None
         return self._gradients[key]
+
+    def gradients_given(self, derived, tensors, scalars, gradients):
+        """What `derived` is called with: `gradients` are those by the outputs, by name; of one that
+        has none, zeros."""
+        given = dict(tensors)
+        for name in self._outputs:
+            if "d_" + name in derived._tensors:
+                gradient = gradients.get(name)
+                given["d_" + name] = gradient.contiguous() if gradient is not None else \
+                    torch.zeros(self.shapes_of(tensors)[name], dtype=self.dtype_of(name))
+        return ({name: given[name] for name in derived._tensors},
+                {name: scalars[name] for name in derived._scalars})
 
     def _backward(self, wanted, tensors, scalars, gradients, number):
         """The gradients by the inputs wanted, by name; all ranks want the same."""
         derived = self.derived(wanted)
-        given = dict(tensors)
-        for name, gradient in zip(self._outputs, gradients):
-            if "d_" + name in derived._tensors:
-                given["d_" + name] = gradient.contiguous()
-        used = {name: given[name] for name in derived._tensors}
-        kept = {name: value for name, value in scalars.items() if name in derived._scalars}
+        if derived is None:
+            return {}
+        used, kept = self.gradients_given(derived, tensors, scalars,
+                                          dict(zip(self._outputs, gradients)))
         results, _ = derived._run(used, kept, {}, number)
         return {name[2:]: result for name, result in zip(derived._outputs, results)}
 
@@ -260,19 +323,24 @@ class Function:
             found = f"a tensor on {tensor.device}"
         elif tensor.dtype != needed:
             found = f"a tensor of {tensor.dtype}"
+        elif tensor.layout != torch.strided:
+            found = f"a tensor of the layout {tensor.layout}"
         elif not tensor.is_contiguous():
             found = f"a tensor of strides {tuple(tensor.stride())}"
+        elif tensor.is_neg():
+            found = "a view that stands for its memory's negative; resolve_neg() gives a tensor"
         else:
             return
         raise _error("data", f"{name}: found {found}; needed is a contiguous CPU tensor of "
                      f"{needed}")
 
 
-def compile(graph, schedule=None, ranks=None, sizes=None, seed=0, timeout=1800.0, **knobs):
+def compile(graph, schedule=None, ranks=None, sizes=None, seed=None, timeout=1800.0, **knobs):
     """Compiles a program for tensors of this process; all ranks compile the same ones.
 
     ranks: {axis: ranks} of a mesh of several axes. sizes: of the dims that slices cut in every
-    tensor that has them. The ranks join each other at the first call of each size.
+    tensor that has them. seed: of dropouts; without, each function has one of its own. The ranks
+    join each other at the first call of each set of sizes, whose memory stays with the function.
     """
     return Function(graph, schedule, ranks, sizes, seed, timeout, **knobs)
 

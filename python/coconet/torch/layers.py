@@ -2,6 +2,10 @@
 is cut over the ranks, by columns in the first and by rows in the second."""
 import torch
 
+from .. import _coconet
+from ..running import error
+from . import compile, world
+
 _ROW = """
 mesh world(tp)
 dim N, K, M
@@ -46,9 +50,8 @@ def _row_text(residual, norm):
 
 
 def _need_cut(name, features, ranks):
-    from . import _error
     if features % ranks != 0:
-        raise _error("usage", f"found {name}={features} for {ranks} ranks; needed is a multiple")
+        raise error("usage", f"found {name}={features} for {ranks} ranks; needed is a multiple")
 
 
 class RowParallelLinear(torch.nn.Module):
@@ -58,15 +61,14 @@ class RowParallelLinear(torch.nn.Module):
     x: [..., in / ranks] of this rank; residual, if it is built with one, and the result:
     [..., out], whole. norm: None, "layer" or "rms". Rank r's weight is [:, r * in / ranks :] of the
     whole; `load(weight, bias)` takes that of a torch.nn.Linear. Dropout as the module's training
-    mode says.
+    mode says, of a seed of the layer's own.
     """
 
     def __init__(self, in_features, out_features, dropout=0.0, residual=False, norm=None, eps=1e-5,
-                 seed=0):
+                 seed=None):
         super().__init__()
-        from . import _coconet, _error, compile, world
         if norm not in (None, "layer", "rms"):
-            raise _error("usage", f"found norm={norm!r}; legal: None, 'layer', 'rms'")
+            raise error("usage", f"found norm={norm!r}; legal: None, 'layer', 'rms'")
         here = world()
         _need_cut("in_features", in_features, here.ranks)
         self.features, self.dropout, self.residual = (in_features, out_features), dropout, residual
@@ -85,16 +87,14 @@ class RowParallelLinear(torch.nn.Module):
 
     @torch.no_grad()
     def load(self, weight, bias):
-        from . import world
         self.weight.copy_(weight.chunk(world().ranks, 1)[world().rank])
         self.bias.copy_(bias)
 
     def forward(self, x, residual=None):
-        from . import _error
         if (residual is not None) != self.residual:
             found = "no residual in a layer built with one" if self.residual else \
                 "a residual in a layer built without"
-            raise _error("usage", f"found {found}")
+            raise error("usage", f"found {found}")
         lead, out = x.shape[:-1], self.features[1]
         given = {"x": x.reshape(-1, x.shape[-1]).contiguous(), "w": self.weight, "b": self.bias}
         if self.residual:
@@ -115,7 +115,6 @@ class ColumnParallelLinear(torch.nn.Module):
 
     def __init__(self, in_features, out_features):
         super().__init__()
-        from . import _coconet, compile, world
         here = world()
         _need_cut("out_features", out_features, here.ranks)
         self.features = (in_features, out_features)
@@ -126,7 +125,6 @@ class ColumnParallelLinear(torch.nn.Module):
 
     @torch.no_grad()
     def load(self, weight, bias):
-        from . import world
         self.weight.copy_(weight.chunk(world().ranks, 0)[world().rank])
         self.bias.copy_(bias.chunk(world().ranks)[world().rank])
 

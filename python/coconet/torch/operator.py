@@ -1,7 +1,10 @@
 """A Function as an operator of torch.library, which torch.compile takes as it stands."""
 import itertools
+import weakref
 
 import torch
+
+from ..running import error
 
 _count = itertools.count()
 _KINDS = {"bool": "bool", "i32": "int", "i64": "int"}
@@ -26,7 +29,8 @@ class Operator:
     what it makes anew and, last, the call's number. numbered: it takes that instead, last."""
 
     def __init__(self, function, numbered=False):
-        self._function, self._numbered = function, numbered
+        # Weakly: torch keeps operators for ever.
+        self._weak, self._numbered = weakref.ref(function), numbered
         self._tensors = len(function._tensors)
         self._made = function._made
         name = f"coconet::{function._graph.name}_{next(_count)}"
@@ -37,6 +41,13 @@ class Operator:
         self._call.register_fake(self._shapes)
         if not written and not numbered:
             self._call.register_autograd(self._backward, setup_context=self._keep)
+
+    @property
+    def _function(self):
+        function = self._weak()
+        if function is None:
+            raise error("usage", "found a call of a function that is not there any more")
+        return function
 
     def __call__(self, *values):
         return self._call(*values)
@@ -77,15 +88,15 @@ class Operator:
         *tensors, number = ctx.saved_tensors
         wanted = [name for name, needed in zip(function._tensors, ctx.needs_input_grad) if needed]
         derived = function.derived(wanted)
-        given = dict(zip(function._tensors, tensors))
-        given.update(zip((f"d_{name}" for name in self._made),
-                         (gradient.contiguous() for gradient in gradients)))
-        scalars = dict(zip(function._scalars, ctx.scalars))
-        found = derived.operator(True)(*(given[name] for name in derived._tensors),
-                                       *(scalars[name] for name in derived._scalars), number)
-        found = found if isinstance(found, (tuple, list)) else (found,)
-        by_name = {name[2:]: one for name, one in zip(derived._made, found)}
-        for name, alias in derived._aliases.items():
-            by_name[name[2:]] = given[alias] if alias in given else by_name[alias[2:]]
-        return (*(by_name.get(name) for name in function._tensors),
+        if derived is None:
+            return (None,) * (len(function._tensors) + len(function._scalars))
+        # An output that is an input is a copy, made outside of the operator.
+        given, scalars = function.gradients_given(
+            derived, dict(zip(function._tensors, tensors)),
+            dict(zip(function._scalars, ctx.scalars)), dict(zip(self._made, gradients)))
+        made = derived.operator(True)(*given.values(), *scalars.values(), number)
+        made = (made,) if isinstance(made, torch.Tensor) else made
+        results = derived._completed(given, dict(zip(derived._made, made)))
+        found = {name[2:]: result for name, result in zip(derived._outputs, results)}
+        return (*(found.get(name) for name in function._tensors),
                 *(None for _ in function._scalars))

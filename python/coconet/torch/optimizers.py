@@ -4,6 +4,8 @@ import torch
 import torch.distributed as dist
 
 from .. import _coconet
+from ..running import error
+from . import compile, world
 
 _BLOCK = 1024  # elements: members of a list stand at multiples (coconet/type/list.h)
 
@@ -60,10 +62,9 @@ class _Group:
     """The parameters of one group of the optimizer, moved to memory where they stand together."""
 
     def __init__(self, params, text):
-        from . import _error, compile
         for param in params:
             if param.dtype != torch.float32 or param.device.type != "cpu":
-                raise _error("unsupported", f"found a parameter of {param.dtype} on "
+                raise error("unsupported", f"found a parameter of {param.dtype} on "
                              f"{param.device}; needed are parameters of float32 on the CPU")
         self.params = params
         self.p, self.g = _Packed(params), _Packed(params)
@@ -80,8 +81,12 @@ class _Group:
         self.m, self.v = (torch.zeros(self.rank.shape(name)) for name in ("m", "v"))
         self.t = 0
 
-    def take_gradients(self):
-        for param, view in zip(self.params, self.g.views):
+    def take(self):
+        """Parameters and gradients that stand elsewhere by now, back to where the step has them."""
+        for param, own, view in zip(self.params, self.p.views, self.g.views):
+            if param.data_ptr() != own.data_ptr():
+                own.copy_(param.data)
+                param.data = own
             if param.grad is None:
                 view.zero_()
             elif param.grad.data_ptr() != view.data_ptr():
@@ -93,12 +98,24 @@ class _Group:
         out = torch.zeros_like(self.p.memory)
         first = self.rank.first(name)
         out[first:first + piece.numel()] = piece
-        dist.all_reduce(out)
+        dist.all_reduce(out, group=world().group)
         return out
 
-    def take(self, piece, name, whole):
-        first = self.rank.first(name)
-        piece.copy_(whole[first:first + piece.numel()])
+    def load(self, states):
+        """By parameter: what torch's Adam has of it, or None."""
+        steps = {int(state["step"]) for state in states if state}
+        if len(steps) > 1:
+            raise error("unsupported", f"found parameters after {sorted(steps)} steps; needed is "
+                        "one number for all of a group")
+        self.t = steps.pop() if steps else 0
+        shapes = [param.shape for param in self.params]
+        for piece, name, key in ((self.m, "m", "exp_avg"), (self.v, "v", "exp_avg_sq")):
+            whole = torch.zeros_like(self.p.memory)
+            for state, view in zip(states, self.p.views_of(whole, shapes)):
+                if state:
+                    view.copy_(state[key])
+            first = self.rank.first(name)
+            piece.copy_(whole[first:first + piece.numel()])
 
 
 class _Sharded(torch.optim.Optimizer):
@@ -115,7 +132,7 @@ class _Sharded(torch.optim.Optimizer):
     def zero_grad(self, set_to_none=True):
         """Gradients stay where they are, as zeros, whatever set_to_none says."""
         for packed in self._packed:
-            packed.take_gradients()
+            packed.take()
             packed.g.memory.zero_()
 
     @torch.no_grad()
@@ -127,7 +144,7 @@ class _Sharded(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group, packed in zip(self.param_groups, self._packed):
-            packed.take_gradients()
+            packed.take()
             packed.t += 1
             packed.step(g=packed.g.memory, p=packed.p.memory, m=packed.m, v=packed.v, t=packed.t,
                         lr=float(group["lr"]), beta1=group["betas"][0], beta2=group["betas"][1],
@@ -156,31 +173,27 @@ class _Sharded(torch.optim.Optimizer):
     def load_state_dict(self, state_dict):
         super().load_state_dict(state_dict)
         for packed in self._packed:
-            if not packed.params or packed.params[0] not in self.state:
-                continue
-            shapes = [param.shape for param in packed.params]
-            for piece, name, key in ((packed.m, "m", "exp_avg"), (packed.v, "v", "exp_avg_sq")):
-                whole = torch.zeros_like(packed.p.memory)
-                for param, view in zip(packed.params, packed.p.views_of(whole, shapes)):
-                    view.copy_(self.state[param][key])
-                packed.take(piece, name, whole)
-            packed.t = int(self.state[packed.params[0]]["step"])
+            packed.load([self.state.get(param) for param in packed.params])
         self.state.clear()
 
     def sharded_state_dict(self):
         """This rank's part alone, for as many ranks as there are now."""
-        return {"ranks": dist.get_world_size(), "rank": dist.get_rank(),
+        here = world()
+        return {"ranks": here.ranks, "rank": here.rank,
                 "groups": [{"step": packed.t, "m": packed.m.clone(), "v": packed.v.clone()}
                            for packed in self._packed]}
 
     def load_sharded_state_dict(self, state):
-        from . import _error
-        found = (state["ranks"], state["rank"])
-        needed = (dist.get_world_size(), dist.get_rank())
+        here = world()
+        found, needed = (state["ranks"], state["rank"]), (here.ranks, here.rank)
         if found != needed:
-            raise _error("data", f"found the state of rank {found[1]} of {found[0]}; needed is "
-                         f"that of rank {needed[1]} of {needed[0]}; state_dict() may be loaded by "
-                         "any number of ranks")
+            raise error("data", f"found the state of rank {found[1]} of {found[0]}; needed is "
+                        f"that of rank {needed[1]} of {needed[0]}; state_dict() may be loaded by "
+                        "any number of ranks")
+        sizes = [group["m"].numel() for group in state["groups"]]
+        own = [packed.m.numel() for packed in self._packed]
+        if sizes != own:
+            raise error("data", f"found groups of {sizes} elements on this rank; needed are {own}")
         for packed, held in zip(self._packed, state["groups"]):
             packed.m.copy_(held["m"])
             packed.v.copy_(held["v"])

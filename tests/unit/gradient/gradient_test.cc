@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "coconet/base/error.h"
 #include "coconet/graph/print.h"
 #include "coconet/interp/global_tensor.h"
+#include "coconet/io/tensor_data.h"
 #include "coconet/schedule/file.h"
 #include "tests/support/files.h"
 #include "tests/support/meaning.h"
@@ -192,6 +195,66 @@ INSTANTIATE_TEST_SUITE_P(
         Spread{"x: f64[N,K] sliced(0), h: f64[H]",
                "  d = dropout(x, 0.5)\n  e = dropout(d * x, 0.2)\n  return e"}));
 
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
+    text.replace(at, from.size(), to);
+    at += to.size();
+  }
+  return text;
+}
+
+// In f32 and bf16: what they give is near what f64 gives. The dtype is a parameter, which is no
+// f32 though it is bound to it.
+TEST_P(PlacedGradient, InFewBitsIsNearThatOfMany) {
+  const std::string many = program_of("dp", GetParam().inputs, GetParam().body);
+  const interp::Setting setting{kSizes, {{2}}, 7, 3};
+  const Graph exact = gradient(parse_file(many).programs.at(0));
+  const Globals globals = draw_inputs(exact, setting, 5);
+  const interp::Result wanted = run_on(exact, globals, setting);
+  for (const DTypeKind kind : {DTypeKind::f32, DTypeKind::bf16}) {
+    const std::string few =
+        "dtype T = " + std::string(name_of(kind)) + "\n" + with(many, "f64[", "T[");
+    const Graph derived = gradient(parse_file(few).programs.at(0));
+    SCOPED_TRACE(print(derived, true));
+    EXPECT_EQ(parse_file(print(derived)).programs.at(0), derived);
+    Globals narrow;
+    for (const auto& [name, bytes] : globals) {
+      TensorData data = TensorData::zeros(kind, {std::int64_t(bytes.size() / sizeof(double))});
+      const std::vector<double> values = numbers_of(bytes);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        data.set_value(static_cast<std::int64_t>(i), values[i]);
+      }
+      narrow[name] = std::move(data.bytes);
+    }
+    const interp::Result result = run_on(derived, narrow, setting);
+    for (const Output& output : derived.outputs()) {
+      EXPECT_EQ(type_of(derived, output.name).dtype.text(), "T");
+      const std::vector<double> want = global_of(exact, wanted, output.name, setting);
+      const interp::GlobalValue got = interp::global_value(type_of(derived, output.name), setting,
+                                                           result.outputs.at(output.name));
+      const TensorData data{got.kind, {std::int64_t(want.size())}, got.bytes};
+      double scale = 1;
+      for (const double value : want) scale = std::max(scale, std::abs(value));
+      const double bound = scale * (kind == DTypeKind::f32 ? 2e-5 : 0.1);
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        EXPECT_NEAR(data.value(static_cast<std::int64_t>(i)), want[i], bound) << output.name;
+      }
+    }
+  }
+}
+
+TEST(Gradient, OfProgramsAsDeepAsTheyAreLong) {
+  std::string body = "  y0 = x * x\n";
+  constexpr int kDeep = 20000;
+  for (int i = 1; i < kDeep; ++i) {
+    body += "  y" + std::to_string(i) + " = y" + std::to_string(i - 1) + " * x\n";
+  }
+  body += "  z = y" + std::to_string(kDeep - 1) + " * 1\n  return z";
+  const Graph derived =
+      gradient(parse_file(program_of("dp", "x: f64[N]", body, "N")).programs.at(0));
+  EXPECT_EQ(derived.outputs().size(), 1u);
+}
+
 TEST(Gradient, OfAllGatherIsReduceScatterOfWhatIsPartial) {
   const Graph derived =
       gradient(parse_file(program_of("tp", "x: f64[N,H] sliced(0), w: f64[H,K] sliced(1)",
@@ -221,6 +284,21 @@ TEST(Gradient, OfChosenInputsAlone) {
   EXPECT_EQ(gradient(program).outputs().size(), 2u);  // z does not depend on k
 }
 
+TEST(Gradient, RefusesLists) {
+  const Graph program =
+      parse_file("mesh world(dp)\ndim N_i\nprogram f(x: f32[N_i] list) { y = x * 2; return y }")
+          .programs[0];
+  const std::string text = test::user_error_of([&] { gradient(program); });
+  EXPECT_NE(text.find("lists have none"), std::string::npos) << text;
+}
+
+TEST(Gradient, SaysByWhichInputsThereIsOne) {
+  const Graph program = parse_file(program_of("dp", "x: f64[N], y: f64[N], i: i32[N], k: f64[K,H]",
+                                              "  z = x * 2\n  return z"))
+                            .programs.at(0);
+  EXPECT_EQ(differentiable_inputs(program), std::vector<std::string>{"x"});
+}
+
 TEST(Gradient, RefusesWhatHasNoRule) {
   const auto refusal = [](const std::string& inputs, const std::string& body,
                           const GradientOptions& options = {}) {
@@ -238,6 +316,11 @@ TEST(Gradient, RefusesWhatHasNoRule) {
   EXPECT_TRUE(has(text, "prod has no rule")) << text;
   text = refusal("x: f64[N]", "  y = x * 2\n  return y", {.inputs = {"z"}});
   EXPECT_TRUE(has(text, "there is no gradient by z")) << text;
+  text = refusal("x: f64[N], d_y: f64[N]", "  y = x * d_y\n  return y");
+  EXPECT_TRUE(has(text, "found a value named d_y in f; that is the name of the gradient by y"))
+      << text;
+  text = refusal("x: f64[N]", "  d_x = x * 2\n  y = d_x * x\n  return y");
+  EXPECT_TRUE(has(text, "found a value named d_x")) << text;
   text = refusal("x: i32[N], w: f64[N]", "  y = x * 2\n  return y");
   EXPECT_TRUE(has(text, "depend on none")) << text;
 }
