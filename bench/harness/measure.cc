@@ -32,31 +32,62 @@ class RoundRobin {
  private:
   void perform_rounds() {
     for (int start = 0; start < effort_.starts; ++start) {
-      for (int round = 0; round < effort_.rounds; ++round) {
-        // Whoever comes first or after whom changes from round to round.
-        const std::size_t count = cells_.size();
-        const auto at = [&](std::size_t i) {
-          const std::size_t turned = (i + static_cast<std::size_t>(round) * 5) % count;
-          return i == count ? count : round % 2 == 0 ? turned : count - 1 - turned;
-        };
-        for (std::size_t i = 0; i < count; ++i) {
-          Cell& cell = cells_[at(i)];
-          if (round < cell.rounds) perform(cell, [&] { add_batch(cell); });
-          leave(at(i), at(i + 1));
-        }
+      int round = 0;
+      for (; round < effort_.rounds; ++round) {
+        perform_round(round, [&](const Cell& cell) { return round < cell.rounds; });
+      }
+      // Placements change: of what has no figure beside another one, once as many again.
+      const bool last = start + 1 == effort_.starts;
+      for (; last && round < 2 * effort_.rounds; ++round) {
+        perform_round(round, [&](const Cell& cell) { return !has_met(cell); });
       }
       for (Participant& participant : participants_) participant.stop();
     }
   }
 
-  // Whether there are peers to choose from.
+  void perform_round(int round, const std::function<bool(const Cell&)>& wanted) {
+    // Whoever comes first or after whom changes from round to round.
+    const std::size_t count = cells_.size();
+    const auto at = [&](std::size_t i) {
+      const std::size_t turned = (i + static_cast<std::size_t>(round) * 5) % count;
+      return i == count ? count : round % 2 == 0 ? turned : count - 1 - turned;
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+      Cell& cell = cells_[at(i)];
+      if (wanted(cell)) perform(cell, [&] { add_batch(cell); });
+      leave(at(i), at(i + 1));
+    }
+  }
+
+  // Whether all cells of its workload and dtype have a figure of one placement.
+  bool has_met(const Cell& like) const {
+    const auto has_figures = [&](const std::string& placement) {
+      return std::ranges::all_of(cells_, [&](const Cell& cell) {
+        const bool same = cell.workload == like.workload && cell.dtype == like.dtype;
+        return !same || !cell.failed.empty() || cell.out ||
+               median_of(cell.medians, placement, effort_.fewest_batches) > 0;
+      });
+    };
+    return has_figures("S") || has_figures("D");
+  }
+
+  // The peers of this one's workload and dtype, this one too.
+  std::size_t peers_like(const Cell& like) const {
+    return static_cast<std::size_t>(std::ranges::count_if(cells_, [&](const Cell& other) {
+      return other.peer && other.workload == like.workload && other.dtype == like.dtype;
+    }));
+  }
+
+  // Whether there are more peers than come to the finals; without, there is no luck of the least of
+  // many to take out.
   bool choose_finalists() {
-    bool any = false;
+    const bool many = std::ranges::any_of(
+        cells_, [&](const Cell& cell) { return cell.peer && peers_like(cell) > kFinalists / 2; });
+    if (!many) return false;
     for (Cell& cell : cells_) {
       if (cell.peer) cell.out = true;
     }
     for (const Cell& cell : cells_) {
-      any = any || cell.peer;
       if (!cell.peer) continue;
       for (const auto& [placement, medians] : cell.medians) {
         admit_best(cell, placement, false, kFinalists);
@@ -64,11 +95,11 @@ class RoundRobin {
       }
     }
     for (Cell& cell : cells_) {
-      if (!any || cell.out) continue;
+      if (cell.out) continue;
       cell.medians.clear();
       cell.round_trips.clear();
     }
-    return any;
+    return true;
   }
 
   // Of the peers of the same workload and dtype as this one.

@@ -22,7 +22,8 @@ constexpr std::size_t kMostExchangedBytes = 512;
 
 }  // namespace
 
-Job::Job(const Compiled& compiled, const RunRequest& request, const Inputs& inputs, bool complete)
+Job::Job(const Compiled& compiled, const RunRequest& request, const Inputs& inputs, bool complete,
+         const SymmetricPlaces& symmetric)
     : compiled_(compiled),
       request_(request),
       given_(inputs),
@@ -35,6 +36,7 @@ Job::Job(const Compiled& compiled, const RunRequest& request, const Inputs& inpu
       returned_(returned_of(compiled.plan())) {
   plan::check_chunks(compiled.plan(), request.knobs.chunks);
   need_threads(request.knobs.threads);
+  find_symmetric(symmetric);
   find_inputs(complete);
   dims_ = dims_of(compiled.plan().graph, request.setting.sizes);
   choose_small();
@@ -75,6 +77,53 @@ void Job::find_inputs(bool complete) {
       inputs_[b] =
           &defaults_.emplace_back(interp::input_value(graph, node, given_, request_.setting));
     }
+  }
+}
+
+void Job::find_symmetric(const SymmetricPlaces& places) {
+  for (const auto& [name, place] : places) {
+    const int buffer = find_buffer(name);
+    need_symmetric(name, buffer, place);
+    symmetric_[buffer] = place;
+  }
+  // Slots of which nothing is used take no memory.
+  std::vector<bool> used(slots_.size(), false);
+  for (int b = 0; b < static_cast<int>(plan().buffers.size()); ++b) {
+    if (!symmetric_.contains(b)) used[plan().buffers[b].slot] = true;
+  }
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (!used[slot]) slots_[slot].bytes = 0;
+  }
+}
+
+void Job::need_symmetric(const std::string& name, int buffer, const SymmetricPlace& place) const {
+  const auto refuse = [&](const std::string& found) {
+    throw UserError(ErrorKind::usage, name + ": found " + found);
+  };
+  if (plan().buffers[buffer].of_caller) refuse("symmetric memory; it is staged");
+  if (place.memory->ranks() != ranks_) {
+    refuse("symmetric memory of " + std::to_string(place.memory->ranks()) +
+           " ranks; needed is that of " + std::to_string(ranks_));
+  }
+  if (place.offset % kSymmetricAlignment != 0) {
+    refuse("a place at byte " + std::to_string(place.offset) + "; needed is a multiple of " +
+           std::to_string(kSymmetricAlignment));
+  }
+  std::size_t bytes = 0;
+  for (int rank = 0; rank < ranks_; ++rank) bytes = std::max(bytes, held_bytes(buffer, rank));
+  if (place.offset > place.memory->bytes() || bytes > place.memory->bytes() - place.offset) {
+    refuse("symmetric memory of " + std::to_string(place.memory->bytes()) +
+           " bytes; needed at byte " + std::to_string(place.offset) + " are " +
+           std::to_string(bytes) + ", the largest of all ranks' pieces");
+  }
+  for (const auto& [other, used] : symmetric_) {
+    std::size_t others = 0;
+    for (int rank = 0; rank < ranks_; ++rank) others = std::max(others, held_bytes(other, rank));
+    const bool apart = used.memory != place.memory || used.offset + others <= place.offset ||
+                       place.offset + bytes <= used.offset;
+    if (other != buffer && apart) continue;
+    refuse("a place that overlaps that of " + plan().buffers[other].name +
+           "; needed are places apart");
   }
 }
 
@@ -142,6 +191,12 @@ JobRank::JobRank(const Job& job, runtime::Communicator& communicator, std::share
     addresses_.insert(addresses_.end(), slot.begin(), slot.end());
     if (buffer.of_caller) *(addresses_.end() - job.ranks_ + rank()) = nullptr;
   }
+  for (const auto& [buffer, place] : job.symmetric_) {
+    for (int peer = 0; peer < job.ranks_; ++peer) {
+      addresses_[std::size_t(buffer) * job.ranks_ + peer] = place.of(peer);
+    }
+    given_.give(buffer);
+  }
   constant_.resize(job.plan().buffers.size());
   arguments_ = {.mesh_sizes = job.request_.setting.mesh.sizes,
                 .dims = job.dims_,
@@ -207,6 +262,8 @@ bool JobRank::has_place(int buffer) const {
 std::span<std::byte> JobRank::place(int buffer) const {
   if (bindings_.has(buffer)) return bindings_.memory(buffer);
   const std::size_t bytes = job_.held_bytes(buffer, communicator_.rank());
+  const auto symmetric = job_.symmetric_.find(buffer);
+  if (symmetric != job_.symmetric_.end()) return {symmetric->second.of(rank()), bytes};
   return buffers_.own(job_.plan().buffers[buffer].slot).first(bytes);
 }
 
@@ -235,6 +292,9 @@ void JobRank::need_callers_memory(const std::string& name,
                                   std::span<const std::byte> memory) const {
   for (const Buffer& buffer : job_.plan().buffers) {
     if (!buffer.of_caller) need_apart(name, memory, buffer.name, buffers_.own(buffer.slot));
+  }
+  for (const auto& [buffer, place] : job_.symmetric_) {
+    need_apart(name, memory, job_.plan().buffers[buffer].name, this->place(buffer));
   }
 }
 

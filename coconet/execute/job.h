@@ -15,6 +15,7 @@
 #include "coconet/execute/list_tables.h"
 #include "coconet/execute/run.h"
 #include "coconet/execute/shared_results.h"
+#include "coconet/execute/symmetric_places.h"
 #include "coconet/plan/bind.h"
 #include "coconet/runtime/buffers.h"
 #include "coconet/runtime/module.h"
@@ -24,9 +25,10 @@ namespace coconet::execute {
 // What is the same for all ranks. Not longer-lived than what it is made of.
 class Job {
  public:
-  // `inputs` stand for the request's. `complete`: every one without a default is given. UserErrors
-  // as of run().
-  Job(const Compiled& compiled, const RunRequest& request, const Inputs& inputs, bool complete);
+  // `inputs` stand for the request's. `complete`: every one without a default is given.
+  // `symmetric`: as JoinRequest's. UserErrors as of run().
+  Job(const Compiled& compiled, const RunRequest& request, const Inputs& inputs, bool complete,
+      const SymmetricPlaces& symmetric = {});
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
@@ -47,6 +49,8 @@ class Job {
   friend class JobRank;
   void find_inputs(bool complete);
   void choose_small();
+  void find_symmetric(const SymmetricPlaces& places);
+  void need_symmetric(const std::string& name, int buffer, const SymmetricPlace& place) const;
   std::string launch_text(int launch) const;
   int find_buffer(const std::string& name) const;    // of an input, state or output
   int find_constant(const std::string& name) const;  // of an input that no call writes
@@ -63,6 +67,7 @@ class Job {
   std::vector<Returned> returned_;
   std::map<int, const interp::Pieces*> inputs_;  // by buffer; the request's, or defaults
   std::list<interp::Pieces> defaults_;
+  std::map<int, SymmetricPlace> symmetric_;  // by buffer
   std::vector<std::int64_t> dims_;
   std::vector<plan::BufferId> read_of_peers_;  // one-shot
   bool one_shot_ = false, exchanged_ = false;

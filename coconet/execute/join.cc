@@ -13,7 +13,8 @@ namespace coconet::execute {
 namespace {
 
 // What all ranks must have alike, or a call would be another on each.
-std::vector<std::string> setting_lines(const Graph& graph, const RunRequest& request) {
+std::vector<std::string> setting_lines(const Graph& graph, const RunRequest& request,
+                                       const SymmetricPlaces& symmetric) {
   const interp::Setting& setting = request.setting;
   std::vector<std::string> out;
   for (int axis = 0; axis < graph.mesh().size(); ++axis) {
@@ -34,6 +35,10 @@ std::vector<std::string> setting_lines(const Graph& graph, const RunRequest& req
   Knobs knobs = request.knobs;
   knobs.threads = 0;  // each rank's own affair
   out.push_back("knobs " + (knobs == Knobs{} ? "chosen by size" : text_of(knobs)));
+  for (const auto& [name, place] : symmetric) {
+    out.push_back(name + " at byte " + std::to_string(place.offset) + " of the symmetric memory " +
+                  place.memory->name());
+  }
   return out;
 }
 
@@ -60,7 +65,7 @@ class Membership {
  public:
   Membership(const Compiled& compiled, const RunRequest& request, const JoinRequest& where)
       : request_(request),
-        job_(compiled, request_, request_.inputs, false),
+        job_(compiled, request_, request_.inputs, false, where.symmetric),
         joined_(joined(where)),
         communicator_(where.rank, std::move(joined_.segments), std::move(joined_.deaths),
                       job_.launch_options().communicator) {
@@ -109,13 +114,20 @@ class Membership {
                                             std::to_string(where.job.size()) +
                                             " bytes; needed are 1 to 90");
     }
+    for (const auto& [name, place] : where.symmetric) {
+      if (place.memory->rank() == where.rank) continue;
+      throw UserError(ErrorKind::usage, name + ": found symmetric memory of rank " +
+                                            std::to_string(place.memory->rank()) +
+                                            "; needed is that of rank " +
+                                            std::to_string(where.rank));
+    }
     job_.need_memory(0);
     return runtime::join({.job = where.job,
                           .rank = where.rank,
                           .ranks = options.ranks,
                           .data_bytes = options.data_bytes,
                           .plan_hash = options.plan_hash,
-                          .setting = setting_lines(job_.plan().graph, request_),
+                          .setting = setting_lines(job_.plan().graph, request_, where.symmetric),
                           .timeout = where.timeout});
   }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "coconet/execute/run.h"
+#include "coconet/execute/symmetric_places.h"
 
 namespace coconet::execute {
 
@@ -14,6 +15,9 @@ struct JoinRequest {
   std::string job;  // the same on its ranks, no other job's on the machine; at most 90 bytes
   int rank = 0;
   std::chrono::milliseconds timeout = std::chrono::seconds(60);  // until all ranks have come
+  // Of what is not staged: each rank's piece begins there, the same on all ranks, and has its value
+  // from then on. UserError(usage) for what does not fit.
+  SymmetricPlaces symmetric = {};
 };
 
 // Makes this process the rank, when all ranks of the request's mesh have come, each a process of

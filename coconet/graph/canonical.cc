@@ -152,17 +152,40 @@ class Sorter {
     order_.groups.push_back({group, std::move(nodes)});
   }
 
-  NodeId emit_node(NodeId id) {
-    const int outer = current_anchor_;
-    if (anchor_[id.index] == id.index) current_anchor_ = id.index;
-    std::vector<NodeId> inputs;
-    for (NodeId input : graph_.node(id).inputs) {
-      inputs.push_back(graph_.node(input).name.empty() ? emit_node(input) : to_[input.index]);
+  // With the unnamed values that it is made of, before it: without recursion, as programs may be
+  // deep.
+  void emit_node(NodeId root) {
+    struct Open {
+      NodeId id;
+      int outer;  // the anchor around it
+      std::vector<NodeId> inputs;
+    };
+    std::vector<Open> open;
+    const auto enter = [&](NodeId id) {
+      open.push_back({id, current_anchor_, {}});
+      if (anchor_[id.index] == id.index) current_anchor_ = id.index;
+    };
+    enter(root);
+    while (!open.empty()) {
+      Open& top = open.back();
+      const std::vector<NodeId>& inputs = graph_.node(top.id).inputs;
+      if (top.inputs.size() < inputs.size()) {
+        const NodeId input = inputs[top.inputs.size()];
+        if (graph_.node(input).name.empty()) {
+          enter(input);
+        } else {
+          top.inputs.push_back(to_[input.index]);
+        }
+        continue;
+      }
+      place_anchor_.push_back(current_anchor_);
+      current_anchor_ = top.outer;
+      const NodeId place{static_cast<int>(order_.nodes.size())};
+      to_[top.id.index] = place;
+      order_.nodes.push_back({top.id, std::move(top.inputs)});
+      open.pop_back();
+      if (!open.empty()) open.back().inputs.push_back(place);
     }
-    place_anchor_.push_back(current_anchor_);
-    current_anchor_ = outer;
-    order_.nodes.push_back({id, std::move(inputs)});
-    return to_[id.index] = {static_cast<int>(order_.nodes.size()) - 1};
   }
 
   const Graph& graph_;

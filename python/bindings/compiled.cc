@@ -1,6 +1,8 @@
 // Compiled programs: runs on ranks that coconet starts, and this process as one rank of a job.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -179,16 +181,47 @@ class Rank {
   std::map<std::string, nb::object> bound_;  // the arrays that calls read or write
 };
 
+// By name: the memory, and the byte where it begins.
+using Symmetric =
+    std::map<std::string, std::pair<std::shared_ptr<runtime::SymmetricMemory>, std::size_t>>;
+
 std::unique_ptr<Rank> join(const std::shared_ptr<execute::Compiled>& compiled,
                            const std::string& job, int rank, nb::handle ranks,
                            const nb::dict& sizes, std::uint64_t seed, int threads,
                            const std::string& protocol, const std::vector<std::int64_t>& chunks,
-                           double timeout, double join_timeout) {
+                           double timeout, double join_timeout, const Symmetric& symmetric) {
   const execute::RunRequest request =
       request_of(compiled->plan().graph, ranks, sizes, seed, threads, timeout, protocol, chunks);
-  const execute::JoinRequest where{job, rank, milliseconds_of(join_timeout)};
+  execute::JoinRequest where{job, rank, milliseconds_of(join_timeout), {}};
+  for (const auto& [name, place] : symmetric) where.symmetric[name] = {place.first, place.second};
   const nb::gil_scoped_release release;
   return std::make_unique<Rank>(compiled, request, where);
+}
+
+std::shared_ptr<runtime::SymmetricMemory> make_symmetric(const std::string& name, int rank,
+                                                         int ranks, std::size_t bytes,
+                                                         double timeout) {
+  const std::chrono::milliseconds wait = milliseconds_of(timeout);
+  const nb::gil_scoped_release release;
+  return std::make_shared<runtime::SymmetricMemory>(name, rank, ranks, bytes, wait);
+}
+
+// Bytes of this rank's, as an array that keeps the memory.
+nb::object symmetric_array(nb::handle self) {
+  const auto& memory = nb::cast<const runtime::SymmetricMemory&>(self);
+  const std::span<std::byte> own = memory.of(memory.rank());
+  const std::size_t shape[] = {own.size()};
+  return nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(own.data(), 1, shape, self));
+}
+
+void bind_symmetric(nb::module_& module) {
+  using runtime::SymmetricMemory;
+  nb::class_<SymmetricMemory>(module, "SymmetricMemory", nb::is_weak_referenceable(),
+                              "Memory of each rank of a job that all of them have mapped.")
+      .def_prop_ro("name", [](const SymmetricMemory& memory) { return memory.name(); })
+      .def_prop_ro("array", symmetric_array, "This rank's, of uint8, not a copy.");
+  module.def("_symmetric_memory", make_symmetric, "name"_a, "rank"_a, "ranks"_a, "bytes"_a,
+             "timeout"_a);
 }
 
 void bind_rank(nb::module_& module) {
@@ -228,6 +261,7 @@ void bind_rank(nb::module_& module) {
 
 void bind_compiled(nb::module_& module) {
   bind_rank(module);
+  bind_symmetric(module);
   nb::class_<execute::Compiled>(module, "Compiled", "A program made ready to run.")
       .def_prop_ro(
           "graph", [](const execute::Compiled& c) { return c.plan().graph; }, "As scheduled.")

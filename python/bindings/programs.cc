@@ -1,4 +1,5 @@
 // Programs in Python: the same graphs as of the text form and the C++ form.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -101,11 +102,27 @@ Tensor unary(const Tensor& a) {
   return Operand::pointwise(fn, {Operand(a, caller())});
 }
 
+// By dim that slices cut: the axes that do, by their places in the mesh.
+std::map<int, std::vector<int>> cuts_of(const Tensor& x) {
+  const TensorType& type = x.type();
+  std::map<int, std::vector<int>> out;
+  for (const int axis : type.layout.axes_that_are<Sliced>()) {
+    for (int d = 0; d < static_cast<int>(type.shape.size()); ++d) {
+      if (type.layout.slice(axis).has(d)) out[d].push_back(axis);
+    }
+  }
+  return out;
+}
+
 void bind_tensor(nb::module_& module) {
   using Fn = PointwiseFn;
   nb::class_<Tensor>(module, "Tensor",
                      "A value of a program. &, | and ~ stand for and, or, not; @ for matmul.")
       .def_prop_ro("name", &Tensor::name)
+      .def_prop_ro(
+          "shape", [](const Tensor& x) { return x.type().shape; }, "Its dims.")
+      .def_prop_ro("_cuts", cuts_of)
+      .def_prop_ro("_dtype", [](const Tensor& x) { return x.type().dtype; })
       .def("__repr__", [](const Tensor& x) { return "<coconet.Tensor " + x.name() + ">"; })
       .def("__hash__", [](nb::handle self) { return reinterpret_cast<std::intptr_t>(self.ptr()); })
       .def("__bool__",

@@ -1,5 +1,6 @@
 // Dtypes, dims, placements.
 #include <nanobind/operators.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -54,9 +55,21 @@ void bind_dims(nb::module_& module) {
       "index: of a list of scalars, list_of([], \"j\").");
 }
 
+// The dims first..last that it cuts, none of "*"; nothing if it is no slice.
+std::optional<std::vector<int>> dims_of_slice(const Placed& placed) {
+  const Sliced* sliced = std::get_if<Sliced>(&placed.placement);
+  if (!sliced) return std::nullopt;
+  std::vector<int> out;
+  if (sliced->slice.flat) return out;
+  for (int d = sliced->slice.first; d <= sliced->slice.last; ++d) out.push_back(d);
+  return out;
+}
+
 void bind_placements(nb::module_& module) {
   nb::class_<Placed>(module, "Placement", "How a tensor lies on the ranks of an axis.")
       .def("__repr__", [](const Placed& placed) { return text_of(placed.placement); })
+      .def_prop_ro("_axes", [](const Placed& placed) { return placed.axes; })
+      .def_prop_ro("_slice", dims_of_slice)
       .def(
           "on",
           [](const Placed& placed, const nb::args& axes) {

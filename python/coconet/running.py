@@ -88,15 +88,17 @@ class CompiledProgram:
         return Result(*self._compiled._run(inputs, ranks, sizes or {}, seed, repeat, *arguments,
                                            timeout))
 
-    def join(self, job, rank, ranks, sizes, seed=0, timeout=1800.0, join_timeout=60.0, **knobs):
+    def join(self, job, rank, ranks, sizes, seed=0, timeout=1800.0, join_timeout=60.0,
+             symmetric=None, **knobs):
         """Makes this process the rank of a job: returns when all of its ranks have come.
 
         job: a name that the ranks share and no other job on this machine has; another for each
-        join. Its calls are made by this thread.
+        join. Its calls are made by this thread. symmetric: {name: (SymmetricMemory, byte)} of
+        what is not staged and begins there on each rank.
         """
         arguments = _arguments({**self._knobs, **knobs}, seed, timeout)
         return self._compiled._join(job, rank, ranks, sizes, seed, *arguments, timeout,
-                                    join_timeout)
+                                    join_timeout, symmetric or {})
 
 
 def compile(graph, schedule=None, staged=(), **knobs):

@@ -20,6 +20,14 @@ def refused(call, *words):
         raise AssertionError(f"taken; needed is a refusal that says {words}")
 """
 
+# Gloo's threads release the tensors of the last collective when they come to it: at the end of the
+# interpreter that ends the process (PyThread_exit_thread through a destructor).
+TAIL = """
+import sys
+sys.stdout.flush()
+os._exit(0)
+"""
+
 
 def free_port():
     with socket.socket() as probe:
@@ -30,7 +38,7 @@ def free_port():
 def on_ranks(folder, ranks, body, fails=False):
     """What they print. `fails`: whether one must."""
     script = folder / "ranks.py"
-    script.write_text(HEAD + textwrap.dedent(body))
+    script.write_text(HEAD + textwrap.dedent(body) + TAIL)
     shared = {**os.environ, "OMP_NUM_THREADS": "1", "WORLD_SIZE": str(ranks),
               "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     started = [subprocess.Popen([sys.executable, str(script)], text=True, stdout=subprocess.PIPE,

@@ -1,4 +1,5 @@
 """Programs and schedules written in Python are those of the text form."""
+import ast
 from pathlib import Path
 
 import pytest
@@ -184,3 +185,15 @@ def test_dtype_parameters():
     assert "dtype T = f32" in str(graph.with_dtypes({"T": "f32"}))
     with pytest.raises(cc.Error, match="dtype parameters: T"):
         graph.with_dtypes({"G": "f32"})
+
+
+def test_the_module_has_types():
+    folder = Path(cc.__file__).parent
+    assert (folder / "py.typed").is_file()
+    stub = ast.parse((folder / "_coconet.pyi").read_text())
+    named = {node.name for node in stub.body if hasattr(node, "name")} | {
+        node.target.id for node in stub.body if isinstance(node, ast.AnnAssign)}
+    public = {name for name in dir(cc._coconet) if not name.startswith("_")}
+    assert public <= named, public - named
+    for name in ("all_reduce", "matmul", "layer_norm"):
+        assert getattr(cc, name).__annotations__["return"] == "Tensor"

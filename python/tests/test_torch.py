@@ -138,3 +138,53 @@ assert (conv == 72).all() and torch.allclose((x @ x).double(), want, atol=1e-4)
 """
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_symmetric_tensors_are_used_where_they_are(tmp_path):
+    on_ranks(tmp_path, 3, """
+        file = cc.read("examples/adam.coco", dtypes={"G": "f32"})
+        step = ct.compile(file.program(), file.schedule("sharded"))
+        n = 50_000
+        torch.manual_seed(rank)
+        grad, weight = torch.randn(n), torch.linspace(-1, 1, n)
+        both = ct.empty(2, n + 48)          # rows begin at multiples of 128 bytes
+        g, p = both[0, :n], both[1, :n]
+        assert both.sum() == 0
+        p.copy_(weight)
+        m, v, m2, v2 = (torch.zeros(step.rank({"N": n}).shape(name)) for name in "mvmv")
+        for t in range(1, 4):
+            g.copy_(grad * t)
+            assert step(g=g, p=p, m=m, v=v, t=t) is p
+            step(g=grad * t, p=weight, m=m2, v=v2, t=t)   # staged
+            assert torch.equal(p, weight) and torch.equal(m, m2) and torch.equal(v, v2)
+        [places] = [places for _, places in step._jobs if places]
+        assert [name for name, _, _ in places] == ["g", "p"]
+
+        total = ct.compile(cc.parse('''
+        mesh world(dp)
+        dim N
+        program total(x: f32[N] local) {
+          y = all_reduce(x, +)
+          return y
+        }''').program())
+        x = ct.empty(1000)
+        x.fill_(rank + 1.0)
+        assert torch.equal(total(x=x, y=x), torch.full((1000,), 6.0))  # in place: staged
+        assert total(x=x[1:]).numel() == 999                           # at no place: staged
+        assert ct.empty(0).numel() == 0 and ct.empty((2, 3), dtype=torch.bfloat16).shape == (2, 3)
+        refused(lambda: ct.empty(-1), "-1")
+    """)
+
+
+def test_symmetric_tensors_on_one_rank_alone_are_refused(tmp_path):
+    on_ranks(tmp_path, 2, """
+        total = ct.compile(cc.parse('''
+        mesh world(dp)
+        dim N
+        program total(x: f32[N] local) {
+          y = all_reduce(x, +)
+          return y
+        }''').program(), timeout=20.0)
+        x = ct.empty(1000)
+        refused(lambda: total(x=x if rank == 0 else torch.zeros(1000)), "rank 1 joined with")
+    """)

@@ -107,8 +107,7 @@ def test_refuses_what_writes(tmp_path):
     """)
 
 
-def test_torch_compile_takes_a_program_as_it_stands(tmp_path):
-    on_ranks(tmp_path, 2, """
+COMPILED = """
         text = '''
         mesh world(tp)
         dim N, H
@@ -122,9 +121,16 @@ def test_torch_compile_takes_a_program_as_it_stands(tmp_path):
           return q
         }'''
         file = cc.parse(text)
+"""
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_torch_compile_takes_a_program_as_it_stands(tmp_path, monkeypatch, backend):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
+    on_ranks(tmp_path, 2, f"\n        backend = {backend!r}" + COMPILED + """
         f, step = ct.compile(file.program("f"), seed=2), ct.compile(file.program("step"))
 
-        @torch.compile(fullgraph=True, backend="aot_eager")
+        @torch.compile(fullgraph=True, backend=backend)
         def loss_of(x, w):
             return (f(x=torch.relu(x), w=w) * 2).sum()
 
@@ -142,11 +148,41 @@ def test_torch_compile_takes_a_program_as_it_stands(tmp_path):
             for one, other in zip(found, (again.detach(), x.grad, w.grad)):
                 assert torch.allclose(one, other), (one, other)
 
-        @torch.compile(fullgraph=True, backend="aot_eager")
+        @torch.compile(fullgraph=True, backend=backend)
         def move(g, p):
             return step(g=g * 2, p=p, lr=0.5) + 1
 
         p = torch.zeros(6)
         out = move(torch.ones(6), p)
         assert torch.equal(p, torch.full((6,), -2.0)) and torch.equal(out, p + 1)
+    """)
+
+
+def test_what_torch_compile_is_refused(tmp_path):
+    on_ranks(tmp_path, 1, COMPILED + """
+        f = ct.compile(file.program("f"), seed=2)
+        x, w = torch.randn(4, 8), torch.randn(8, 8)
+
+        @torch.compile(fullgraph=True, backend="aot_eager")
+        def wrong(x, w):
+            return f(x=x, w=w, v=x)
+
+        @torch.compile(fullgraph=True, backend="aot_eager")
+        def into(x, w, z):
+            return f(x=x, w=w, z=z)
+
+        for call in (lambda: wrong(x, w), lambda: into(x, w, torch.zeros(4, 8))):
+            try:
+                call()
+            except Exception as error:  # torch's, around ours
+                assert "which it has not" in str(error) or "outputs" in str(error), str(error)
+            else:
+                raise AssertionError("taken")
+
+        alone = ct.compile(file.program("f"))
+        operator = alone.operator()
+        del alone
+        import gc
+        gc.collect()
+        refused(lambda: operator(x.detach(), w.detach(), 0.5), "not there any more")
     """)

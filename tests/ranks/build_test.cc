@@ -83,8 +83,13 @@ class BuildProcess : public testing::Test {
   // Two ranks of the C program; 0 if both are right.
   int run(const std::string& size, const std::string& more = "") {
     test::write_text(path("user.c"), kUser);
-    const std::string compile = "cc -std=c99 -Wall -Wextra -Werror -o " + path("user") + " " +
-                                path("user.c") + " " + path("sgd.so");
+#if defined(__SANITIZE_ADDRESS__)
+    const std::string with = "-fsanitize=address ";  // as the library that it calls
+#else
+    const std::string with;
+#endif
+    const std::string compile = "cc -std=c99 -Wall -Wextra -Werror " + with + "-o " + path("user") +
+                                " " + path("user.c") + " " + path("sgd.so");
     if (shell(compile) != 0) return -1;
     const std::string job = "test-" + std::to_string(getpid()) + "-" + size;
     const auto rank = [&](const char* number) {

@@ -52,11 +52,16 @@ class JoinProcess : public testing::Test {
   std::unique_ptr<execute::RankCalls> joined(int rank) const {
     return joined(rank, sample_.setting);
   }
-  std::unique_ptr<execute::RankCalls> joined(int rank, const interp::Setting& setting) const {
+  std::unique_ptr<execute::RankCalls> joined(int rank, const interp::Setting& setting,
+                                             const execute::SymmetricPlaces& symmetric = {}) const {
     execute::RunRequest request;
     request.setting = setting;
     request.timeout = std::chrono::seconds(20);
-    return execute::join(compiled_, request, {job_, rank, std::chrono::seconds(3)});
+    return execute::join(compiled_, request, {job_, rank, std::chrono::seconds(3), symmetric});
+  }
+  std::shared_ptr<runtime::SymmetricMemory> symmetric(int rank, std::size_t bytes) const {
+    return std::make_shared<runtime::SymmetricMemory>(job_ + "-memory", rank, kRanks, bytes,
+                                                      std::chrono::seconds(3));
   }
 
   Planned sample_ = planned(
@@ -81,6 +86,54 @@ TEST_F(JoinProcess, CallsAsRanksThatWereStartedTogether) {
     }
   });
   EXPECT_THAT(errors, testing::Each(""));
+}
+
+TEST_F(JoinProcess, InputsAndOutputsStandInSymmetricMemory) {
+  for (const std::int64_t elements : {1500, 7, 100'000}) {
+    interp::Setting setting = sample_.setting;
+    setting.sizes["N"] = elements;
+    const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(float);
+    const std::size_t out = (bytes + 127) / 128 * 128;
+    const auto errors = run([&](int rank) {
+      const auto memory = symmetric(rank, out + bytes);
+      const auto calls = joined(rank, setting, {{"x", {memory, 0}}, {"y", {memory, out}}});
+      const std::span<float> x = floats(memory->of(rank).first(bytes));
+      const std::span<float> y = floats(memory->of(rank).subspan(out));
+      need(floats(calls->own("x")).data() == x.data() && calls->own("y").size() == bytes);
+      for (int call = 1; call <= 5; ++call) {
+        for (float& element : x) element = static_cast<float>(call + rank);
+        calls->call();
+        for (const float element : y) need(element == static_cast<float>(3 * call + 3));
+      }
+    });
+    EXPECT_THAT(errors, testing::Each("")) << elements;
+  }
+}
+
+TEST_F(JoinProcess, PlacesInSymmetricMemoryAreComparedAndMustFit) {
+  const auto errors_of = [&](const std::function<execute::SymmetricPlaces(
+                                 int, const std::shared_ptr<runtime::SymmetricMemory>&)>& places) {
+    return run([&](int rank) {
+      const auto memory = symmetric(rank, 16384);
+      joined(rank, sample_.setting, places(rank, memory));
+    });
+  };
+  const auto others = errors_of([](int rank, const auto& memory) {
+    return execute::SymmetricPlaces{{"x", {memory, rank == 1 ? 128U : 0U}}};
+  });
+  EXPECT_THAT(others[0], HasSubstr("x at byte 128 of the symmetric memory"));
+  const auto refused = [&](const execute::SymmetricPlaces& names, const std::string& text) {
+    const auto errors = errors_of([&](int, const auto& memory) {
+      execute::SymmetricPlaces out = names;
+      for (auto& [name, place] : out) place.memory = memory;
+      return out;
+    });
+    EXPECT_THAT(errors, testing::Each(HasSubstr(text)));
+  };
+  refused({{"x", {nullptr, 64}}}, "needed is a multiple of 128");
+  refused({{"x", {nullptr, 12800}}}, "needed at byte 12800 are 6000");
+  refused({{"x", {nullptr, 0}}, {"y", {nullptr, 5888}}}, "overlaps that of x");
+  refused({{"z", {nullptr, 0}}}, "no input, state or output z");
 }
 
 TEST_F(JoinProcess, ARankThatDoesNotComeIsNamed) {

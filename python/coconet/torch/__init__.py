@@ -17,6 +17,7 @@ import torch.distributed as dist
 
 from .. import _coconet, running
 from ..running import error as _error
+from . import symmetric
 from .operator import Operator
 
 _DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32,
@@ -68,10 +69,24 @@ def init(group=None):
     return _world
 
 
+def empty(*size, dtype=torch.float32):
+    """A tensor of zeros in memory that all ranks have mapped, 2 MiB at least: programs work on it,
+    and on what torch views of it, in place, without the copies of staging. All ranks call it
+    together, with the same size and dtype, and give such tensors to the same names of a call."""
+    size = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    return symmetric.allocate(world(), tuple(size), dtype)
+
+
 def world():
     if _world is None:
         raise _error("usage", "found no ranks; call coconet.torch.init() first")
     return _world
+
+
+def _refuse(kind, text):
+    if torch.compiler.is_compiling():
+        raise TypeError(text)  # torch.compile traces no exception of ours
+    raise _error(kind, text)
 
 
 class _Recorded(torch.autograd.Function):
@@ -94,12 +109,14 @@ class _Recorded(torch.autograd.Function):
 
 
 class _Job:
-    """This rank of the job of a Function at one set of sizes."""
+    """This rank of the job of a Function at one set of sizes and of places in symmetric memory."""
 
-    def __init__(self, function, sizes):
+    def __init__(self, function, sizes, places):
         here = world()
-        self.rank = function._program.join(here.next_job(), here.rank, function._mesh(), sizes,
-                                           function.seed(), function._timeout)
+        program = function._program_of(frozenset(places))
+        self.rank = program.join(here.next_job(), here.rank, function._mesh(), sizes,
+                                 function.seed(), function._timeout, symmetric=places)
+        self._places = set(places)
         self.shapes = {name: self.rank.shape(name)
                        for name in (*function._tensors, *function._made)}
         self.scalars = {name: torch.from_dlpack(self.rank.own(name))
@@ -110,6 +127,8 @@ class _Job:
         if found != needed and not (needed == [0] and 0 in found):
             raise _error("data", f"{name}: found the shape {found}; needed is {needed}, this "
                          "rank's piece")
+        if name in self._places:
+            return
         self.rank._bind_address(name, tensor.data_ptr(), tensor.numel() * tensor.element_size())
 
 
@@ -132,8 +151,9 @@ class Function:
         self._updates, self._aliases = graph.updates, graph._aliases()
         self._made = [name for name in self._outputs
                       if name not in self._updates and name not in self._aliases]
-        staged = [*self._tensors, *self._made]
-        self._program = running.compile(graph, schedule, staged, **knobs)
+        self._name, self._schedule, self._knobs = graph.name, schedule, knobs
+        self._programs = {}  # by the names that stand in symmetric memory
+        self._program = self._program_of(frozenset())
         self._dtypes = self._program.graph._dtypes()
         self._defaults = {name: self._scalar(name, value)
                           for name, value in self._program.graph._defaults().items()}
@@ -169,15 +189,25 @@ class Function:
                              f"{name}={size}, as given to compile")
         return found
 
-    def rank(self, sizes):
-        """This rank of the job of these sizes; the first time all ranks join it together."""
-        return self._job(sizes).rank
+    def rank(self, sizes, **tensors):
+        """This rank of the job of these sizes, and of these tensors that stand in symmetric memory;
+        the first time all ranks join it together."""
+        return self._job(sizes, symmetric.places_of(tensors)).rank
 
-    def _job(self, sizes):
-        key = tuple((name, tuple(size) if isinstance(size, list) else size)
-                    for name, size in sorted(sizes.items()))
+    def _program_of(self, symmetric_names):
+        """All others are staged."""
+        if symmetric_names not in self._programs:
+            staged = [name for name in (*self._tensors, *self._made) if name not in symmetric_names]
+            self._programs[symmetric_names] = running.compile(self._graph, self._schedule, staged,
+                                                              **self._knobs)
+        return self._programs[symmetric_names]
+
+    def _job(self, sizes, places):
+        key = (tuple((name, tuple(size) if isinstance(size, list) else size)
+                     for name, size in sorted(sizes.items())),
+               tuple((name, memory.name, at) for name, (memory, at) in sorted(places.items())))
         if key not in self._jobs:
-            self._jobs[key] = _Job(self, sizes)
+            self._jobs[key] = _Job(self, sizes, places)
         return self._jobs[key]
 
     def _mesh(self):
@@ -223,8 +253,8 @@ class Function:
         if missing or unknown:
             found = f"{', '.join(unknown)}, which it has not" if unknown else "a call without " + \
                 ", ".join(missing)
-            raise _error("usage", f"{self._graph.name}: found {found}; needed are "
-                         f"{', '.join([*self._tensors, *self._scalars])}")
+            _refuse("usage", f"{self._name}: found {found}; needed are "
+                    f"{', '.join([*self._tensors, *self._scalars])}")
         return tensors, scalars, out
 
     def _completed(self, tensors, out):
@@ -240,8 +270,8 @@ class Function:
     def _traced(self, tensors, scalars, out):
         """A call while torch.compile traces it."""
         if out:
-            raise _error("unsupported", f"{self._graph.name}: found tensors for outputs under "
-                         "torch.compile; legal are new ones")
+            _refuse("unsupported", f"{self._name}: found tensors for outputs under torch.compile; "
+                    "legal are new ones")
         made = self.operator()(*(tensors[name] for name in self._tensors),
                                *(scalars[name] for name in self._scalars))
         made = (made,) if isinstance(made, torch.Tensor) else made
@@ -259,7 +289,7 @@ class Function:
         if not recorded:
             results, _ = self._run(tensors, scalars, out)
         elif self._updates or out:
-            raise _error("usage", f"{self._graph.name}: found a tensor that requires gradients and "
+            raise _error("usage", f"{self._name}: found a tensor that requires gradients and "
                          "a call that writes tensors it is given; needed is torch.no_grad() "
                          "around it")
         else:
@@ -268,7 +298,7 @@ class Function:
 
     def _run(self, tensors, scalars, out, number=None):
         """The outputs, and the number of the call."""
-        job = self._job(self.sizes_of(tensors))
+        job = self._job(self.sizes_of(tensors), symmetric.places_of({**tensors, **out}))
         if number is None:
             number = self._calls
             self._calls += 1
@@ -345,5 +375,6 @@ def compile(graph, schedule=None, ranks=None, sizes=None, seed=None, timeout=180
     return Function(graph, schedule, ranks, sizes, seed, timeout, **knobs)
 
 
+from .capture import capture  # noqa: E402
 from .layers import ColumnParallelLinear, RowParallelLinear  # noqa: E402
 from .optimizers import ShardedAdam, ShardedLAMB  # noqa: E402

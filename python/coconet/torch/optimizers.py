@@ -5,7 +5,7 @@ import torch.distributed as dist
 
 from .. import _coconet
 from ..running import error
-from . import compile, world
+from . import compile, empty, world
 
 _BLOCK = 1024  # elements: members of a list stand at multiples (coconet/type/list.h)
 
@@ -50,7 +50,7 @@ class _Packed:
         self.first = [0]
         for count in self.counts:
             self.first.append(self.first[-1] + -(-count // _BLOCK) * _BLOCK)
-        self.memory = torch.zeros(self.first[-1])
+        self.memory = empty(self.first[-1])  # zeros
         self.views = self.views_of(self.memory, [tensor.shape for tensor in tensors])
 
     def views_of(self, memory, shapes):
@@ -77,7 +77,7 @@ class _Group:
         file = _coconet.parse(text)
         sizes = {"N_i": self.p.counts}
         self.step = compile(file.program(), file.schedule("sharded"), sizes=sizes)
-        self.rank = self.step.rank(sizes)
+        self.rank = self.step.rank(sizes, p=self.p.memory, g=self.g.memory)
         self.m, self.v = (torch.zeros(self.rank.shape(name)) for name in ("m", "v"))
         self.t = 0
 
