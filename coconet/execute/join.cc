@@ -6,6 +6,7 @@
 #include "coconet/runtime/backoff.h"
 #include "coconet/runtime/bootstrap.h"
 #include "coconet/runtime/content_hash.h"
+#include "coconet/runtime/cores.h"
 #include "coconet/runtime/rank_error.h"
 #include "coconet/type/members_text.h"
 
@@ -70,6 +71,8 @@ class Membership {
         communicator_(where.rank, std::move(joined_.segments), std::move(joined_.deaths),
                       job_.launch_options().communicator) {
     runtime::sharpen_naps();
+    const runtime::LaunchOptions options = job_.launch_options();
+    cores_ = runtime::cores_of_joined(where.rank, options.ranks, options.communicator.threads);
     telling([&] { communicator_.start_threads([](int) {}); });
   }
 
@@ -95,6 +98,10 @@ class Membership {
 
   void leave() {
     if (!failed_ && own_process_) communicator_.publish_left();
+  }
+
+  void come_home() const {
+    if (cores_) cores_->come_home();
   }
 
   const Job& job() const { return job_; }
@@ -135,6 +142,7 @@ class Membership {
   Job job_;
   runtime::Joined joined_;  // of it, `alive` is held open
   runtime::Communicator communicator_;
+  std::shared_ptr<const runtime::RankCores> cores_;
   bool failed_ = false;
   OwnProcess own_process_;
 };
@@ -148,7 +156,10 @@ class JoinedRank final : private Membership, public JobRank {
   ~JoinedRank() override { leave(); }
 
   void call() override {
-    telling([this] { JobRank::call(); });
+    telling([this] {
+      come_home();
+      JobRank::call();
+    });
   }
 };
 

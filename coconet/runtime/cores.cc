@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -80,6 +82,26 @@ void RankCores::bind(int thread) const {
   // A worker begins where the rank's thread is bound.
   if (own.claim.open()) bind_to({own.core});
   if (!own.claim.open() && thread > 0) bind_to(cores_);
+}
+
+void RankCores::come_home() const {
+  if (taken_.empty() || !taken_[0].claim.open() || sched_getcpu() == taken_[0].core) return;
+  const std::vector<int> before = allowed_cores();
+  if (!std::ranges::binary_search(before, taken_[0].core)) return;  // not allowed any more
+  bind_to({taken_[0].core});
+  bind_to(before);
+}
+
+std::shared_ptr<const RankCores> cores_of_joined(int rank, int ranks, int threads) {
+  static std::mutex mutex;
+  static std::map<int, std::weak_ptr<const RankCores>> by_rank;
+  std::vector<int> cores = allowed_cores();
+  if (static_cast<std::size_t>(ranks) * static_cast<std::size_t>(threads) > cores.size()) return {};
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<const RankCores> out = by_rank[rank].lock();
+  if (!out)
+    by_rank[rank] = out = std::make_shared<const RankCores>(std::move(cores), rank, threads);
+  return out;
 }
 
 int RankCores::taken() const {

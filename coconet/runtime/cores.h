@@ -1,6 +1,7 @@
 // The cores of a job's threads.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "coconet/runtime/file_descriptor.h"
@@ -28,6 +29,9 @@ class RankCores {
 
   // Binds the calling thread, thread `thread` of the rank. A refusal costs speed only.
   void bind(int thread) const;
+  // Moves the calling thread, thread 0 of the rank, to its core if it runs on another one; where it
+  // may run stays as it is.
+  void come_home() const;
   // Of the rank's threads, that have a core of their own.
   int taken() const;
 
@@ -39,5 +43,9 @@ class RankCores {
   std::vector<int> cores_;    // all that may be used
   std::vector<Taken> taken_;  // by thread
 };
+
+// The core that the rank of this process comes home to, one for all the jobs that it joins as that
+// rank, taken as long as one of them lives; null where ranks outnumber the allowed cores.
+std::shared_ptr<const RankCores> cores_of_joined(int rank, int ranks, int threads);
 
 }  // namespace coconet::runtime

@@ -121,6 +121,7 @@ def tails(rows, inner, out):
     theirs.beta.data.zero_()
     for each in (ours, theirs):
         each.load(weight, bias)
+    ours.freeze()
 
     def calls(tail):
         @torch.no_grad()

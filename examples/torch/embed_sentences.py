@@ -79,6 +79,8 @@ class Layer(torch.nn.Module):
                         weights[f"{prefix}.{name}.dense.bias"])
             module.gamma.data.copy_(weights[f"{prefix}.{name}.LayerNorm.weight"])
             module.beta.data.copy_(weights[f"{prefix}.{name}.LayerNorm.bias"])
+            if isinstance(module, ct.RowParallelLinear):
+                module.freeze()
 
     def forward(self, x, mask):
         batch, length, _ = x.shape

@@ -56,3 +56,28 @@ def test_dropout_in_training_alone_and_refusals(tmp_path):
         masks = [one(x).detach() != 0 for one in two]
         assert not torch.equal(*masks)
     """)
+
+
+def test_a_frozen_weight_is_packed_once_and_a_changed_one_refused(tmp_path):
+    on_ranks(tmp_path, 2, """
+        torch.manual_seed(1)
+        whole = torch.nn.Linear(64, 32)
+        row = ct.RowParallelLinear(64, 32)
+        row.load(whole.weight, whole.bias)
+        row.eval()
+        x = torch.randn(5, 64)
+        mine = x.chunk(ranks, 1)[rank].contiguous()
+        with torch.no_grad():
+            row.freeze()
+            for _ in range(3):
+                assert torch.allclose(row(mine), whole(x), atol=1e-5)
+            assert torch.allclose(row(mine[:3].contiguous()), whole(x[:3]), atol=1e-5)
+            row.load(whole.weight * 2, whole.bias)
+            refused(lambda: row(mine), "changed since freeze()")
+            row.freeze()
+            assert torch.allclose(row(mine), 2 * whole(x) - whole.bias, atol=1e-5)
+            row.train()
+            row.weight.mul_(0.5)
+            assert torch.allclose(row(mine), whole(x), atol=1e-5)
+        refused(lambda: row._function.hold_constant("z"), "legal are")
+    """)

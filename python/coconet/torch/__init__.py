@@ -10,77 +10,16 @@
 Each rank gives its own piece of each tensor, as the program's types say: of a local one its own, of
 a sliced one its part, of a replicated one the whole. Tensors are read and written where they are.
 """
-import os
-
 import torch
-import torch.distributed as dist
 
 from .. import _coconet, running
 from ..running import error as _error
 from . import symmetric
 from .operator import Operator
+from .process_group import empty, init, world
 
 _DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32,
            "f64": torch.float64, "i32": torch.int32, "i64": torch.int64, "bool": torch.bool}
-_world = None
-
-
-class World:
-    """The ranks of a torch.distributed process group, all processes of this machine."""
-
-    def __init__(self, group, rank, ranks, name, seed):
-        self.group, self.rank, self.ranks = group, rank, ranks
-        self._name, self._seed, self._jobs, self._seeds = name, seed, 0, 0
-
-    def next_job(self):
-        """A job's name; the same on all ranks, as they make the same calls in one order."""
-        self._jobs += 1
-        return f"{self._name}-{self._jobs}"
-
-    def next_seed(self):
-        """For the dropouts of a function that has none: another for each, the same on all ranks."""
-        self._seeds += 1
-        return (self._seed + self._seeds * 0x9E3779B97F4A7C15) % (1 << 64)
-
-
-def init(group=None):
-    """Makes the ranks of the process group (by default the world's; under torchrun one is made,
-    of gloo, if there is none) the ranks of programs. Once, before the first call of a program.
-    What dropouts drop follows from rank 0's torch.manual_seed before it."""
-    global _world
-    if not dist.is_initialized():
-        missing = [name for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-                   if name not in os.environ]
-        if missing:
-            raise _error("usage", "found neither a torch.distributed process group nor torchrun's "
-                         f"environment ({', '.join(missing)}); needed is one of them")
-        dist.init_process_group("gloo")
-    rank, ranks = dist.get_rank(group), dist.get_world_size(group)
-    # Of rank 0: a name that no other job has, and the seed; of all: the machine, as memory is
-    # shared.
-    told = [None] * ranks
-    boot = open("/proc/sys/kernel/random/boot_id").read().strip()
-    dist.all_gather_object(told, (boot, os.urandom(12).hex(), torch.initial_seed()), group=group)
-    for other in range(ranks):
-        if told[other][0] != told[0][0]:
-            raise _error("unsupported", f"found rank {other} on another machine than rank 0; "
-                         "needed are ranks of one machine")
-    _world = World(group, rank, ranks, f"torch-{os.getuid()}-{told[0][1]}", told[0][2])
-    return _world
-
-
-def empty(*size, dtype=torch.float32):
-    """A tensor of zeros in memory that all ranks have mapped, 2 MiB at least: programs work on it,
-    and on what torch views of it, in place, without the copies of staging. All ranks call it
-    together, with the same size and dtype, and give such tensors to the same names of a call."""
-    size = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    return symmetric.allocate(world(), tuple(size), dtype)
-
-
-def world():
-    if _world is None:
-        raise _error("usage", "found no ranks; call coconet.torch.init() first")
-    return _world
 
 
 def _refuse(kind, text):
@@ -116,7 +55,7 @@ class _Job:
         program = function._program_of(frozenset(places))
         self.rank = program.join(here.next_job(), here.rank, function._mesh(), sizes,
                                  function.seed(), function._timeout, symmetric=places)
-        self._places = set(places)
+        self._places, self._constants, self._held = set(places), function._constants, {}
         self.shapes = {name: self.rank.shape(name)
                        for name in (*function._tensors, *function._made)}
         self.scalars = {name: torch.from_dlpack(self.rank.own(name))
@@ -129,7 +68,13 @@ class _Job:
                          "rank's piece")
         if name in self._places:
             return
-        self.rank._bind_address(name, tensor.data_ptr(), tensor.numel() * tensor.element_size())
+        state = tensor.data_ptr(), self._constants.get(name)
+        if name in self._constants and self._held.get(name) == state:
+            return  # what is bound anew is not held constant any more
+        self.rank._bind_address(name, tensor.data_ptr(), tensor.nbytes)
+        if name in self._constants:
+            self.rank.hold_constant(name)
+        self._held[name] = state
 
 
 class Function:
@@ -157,7 +102,8 @@ class Function:
         self._dtypes = self._program.graph._dtypes()
         self._defaults = {name: self._scalar(name, value)
                           for name, value in self._program.graph._defaults().items()}
-        self._jobs = {}  # by sizes
+        self._jobs = {}  # by sizes and places
+        self._constants = {}  # by name: how often it has been held
         self._gradients = {}  # by the inputs wanted; None: no output depends on them
         self._calls = 0
         self._operators = {}
@@ -193,6 +139,20 @@ class Function:
         """This rank of the job of these sizes, and of these tensors that stand in symmetric memory;
         the first time all ranks join it together."""
         return self._job(sizes, symmetric.places_of(tensors)).rank
+
+    def hold_constant(self, name):
+        """The values of that input do not change from now on, until this is called again: what a
+        product packs of them is kept between calls. Each rank decides for itself. Values that are
+        changed and not said to be may give products of the old ones, and no error."""
+        if name not in self._tensors or name in self._updates.values():
+            raise _error("usage", f"found {name}; legal are inputs that no call writes: " +
+                         ", ".join(each for each in self._tensors
+                                   if each not in self._updates.values()))
+        self._constants[name] = self._constants.get(name, 0) + 1
+
+    def release_constant(self, name):
+        """The values may change again from call to call."""
+        self._constants.pop(name, None)
 
     def _program_of(self, symmetric_names):
         """All others are staged."""

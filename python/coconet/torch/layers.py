@@ -72,7 +72,7 @@ class RowParallelLinear(torch.nn.Module):
         here = world()
         _need_cut("in_features", in_features, here.ranks)
         self.features, self.dropout, self.residual = (in_features, out_features), dropout, residual
-        self.norm, self.eps = norm, eps
+        self.norm, self.eps, self._frozen = norm, eps, None
         own = in_features // here.ranks
         bound = in_features**-0.5
         self.weight = torch.nn.Parameter(torch.empty(out_features, own).uniform_(-bound, bound))
@@ -90,7 +90,26 @@ class RowParallelLinear(torch.nn.Module):
         self.weight.copy_(weight.chunk(world().ranks, 1)[world().rank])
         self.bias.copy_(bias)
 
+    def freeze(self):
+        """For inference: the weight does not change until train() or freeze() again, so
+        that it is packed for the product once. A change that torch sees is an error of the next
+        call; one of weight.data it does not see."""
+        self._frozen = self._state_of_weight()
+        self._function.hold_constant("w")
+
+    def train(self, mode=True):
+        if mode and self._frozen:
+            self._frozen = None
+            self._function.release_constant("w")
+        return super().train(mode)
+
+    def _state_of_weight(self):
+        return self.weight.data_ptr(), self.weight._version
+
     def forward(self, x, residual=None):
+        if self._frozen and self._frozen != self._state_of_weight():
+            raise error("usage", "found a weight that has changed since freeze(); call it again, "
+                        "or train()")
         if (residual is not None) != self.residual:
             found = "no residual in a layer built with one" if self.residual else \
                 "a residual in a layer built without"

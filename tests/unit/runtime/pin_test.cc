@@ -52,6 +52,21 @@ TEST(PinRank, ThreadsOfARankTakeACoreEach) {
   EXPECT_EQ(pin_rank(job(1), cores, 0).taken(), 0);
 }
 
+// Another test may hold a core; whoever has none stays where it is.
+TEST(CoresOfJoined, ACallBeginsOnTheRanksCoreAndMayGoOn) {
+  const std::vector<int> allowed = allowed_cores();
+  const int ranks = static_cast<int>(allowed.size());
+  const auto own = cores_of_joined(ranks - 1, ranks, 1);
+  ASSERT_NE(own, nullptr);
+  EXPECT_EQ(cores_of_joined(ranks - 1, ranks, 1), own);
+  for (int tries = 0; tries < 20; ++tries) {
+    own->come_home();
+    EXPECT_EQ(allowed_cores(), allowed);
+  }
+  EXPECT_EQ(cores_of_joined(0, ranks + 1, 1), nullptr);
+  EXPECT_EQ(cores_of_joined(0, ranks, 2), nullptr);
+}
+
 TEST(ThreadsWithCores, ShareThemAndAreOneAtLeast) {
   const int cores = threads_with_cores(1);
   EXPECT_GE(cores, 1);
