@@ -8,7 +8,9 @@
 dropout of 0, residual, layer_norm. A time is the slowest rank's, the median of the rounds.
 """
 import argparse
+import os
 import statistics
+import sys
 import time
 
 import torch
@@ -180,6 +182,8 @@ def main():
     for size in options.tails.split(","):
         measure("tail " + size, tails(*map(int, size.split("x"))), 2 * options.rounds)
     dist.destroy_process_group()
+    sys.stdout.flush()
+    os._exit(0)  # a thread of gloo that still holds a tensor may abort a process that ends
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ of torch's operations and an all_reduce of torch.distributed.
 import argparse
 import importlib.util
 import json
+import os
+import sys
 import time
 from pathlib import Path
 
@@ -168,6 +170,8 @@ def main():
         if options.out:
             torch.save(embeddings, options.out)
     dist.destroy_process_group()
+    sys.stdout.flush()
+    os._exit(0)  # a thread of gloo that still holds a tensor may abort a process that ends
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ updates parameters and 1/ranks of the state in one fused call. `ddp`: Distribute
 gloo and torch's fused Adam. The losses are those of each other, but for rounding.
 """
 import argparse
+import os
+import sys
 import time
 from pathlib import Path
 
@@ -116,6 +118,8 @@ def main():
         if options.losses:
             options.losses.write_text("\n".join(map(repr, losses)))
     dist.destroy_process_group()
+    sys.stdout.flush()
+    os._exit(0)  # a thread of gloo that still holds a tensor may abort a process that ends
 
 
 if __name__ == "__main__":

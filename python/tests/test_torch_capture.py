@@ -194,6 +194,8 @@ refused(lambda: ct.capture(adds_too_often, {"x": torch.randn(4, 4), "b": torch.r
 refused(lambda: ct.capture(scaled, {"x": torch.randn(4, 4)}, {"y": cc.local}), "y", "x")
 refused(lambda: ct.capture(scaled, {"x": 3.0}), "float")
 
+refused(lambda: ct.capture(lambda x: x.chunk(2)[0], {"x": torch.randn(4)}, {"x": cc.sliced(0)}),
+        "a part over dim 0")
 kept = torch.ones(4)
 
 def adds_its_own(x):

@@ -296,8 +296,11 @@ class _Capture:
         values = []
         for node in returned:
             value = self._values.get(node) if isinstance(node, torch.fx.Node) else None
-            if value is not None:
+            try:
                 value = plain(self, value)
+            except Refused as refused:
+                self._refuse(output, str(refused))
+                return
             if not isinstance(value, _coconet.Tensor):
                 self._refuse(output, "a result that is no tensor of the program")
                 return
